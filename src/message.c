@@ -1,0 +1,413 @@
+/* message.c - whole messages: writing and parsing headers. See
+ * dwire/message.h. */
+
+#include "dwire/message.h"
+
+#include "wire.h"
+
+#include "dwire/names.h"
+#include "dwire/signature.h"
+
+/* Bytes before the header fields: the fixed part, and the length of their array. */
+#define FIELDS_AT 16
+
+/* What the specification reserves, and a bus drops the sender for. */
+static const char local_path[] = "/org/freedesktop/DBus/Local";
+static const char local_interface[] = "org.freedesktop.DBus.Local";
+
+/* Per field its name and type, per message type the fields that it needs. */
+#define FIELD_NAME(code, name, type) [code] = #name,
+#define FIELD_TYPE(code, name, type) [code] = type,
+static const char *const field_names[DW_FIELD_COUNT] = {DW_FIELDS(FIELD_NAME)};
+static const char field_types[DW_FIELD_COUNT] = {DW_FIELDS(FIELD_TYPE)};
+
+#define BIT(field) (1u << DW_FIELD_##field)
+static const unsigned required[] = {
+    [DW_METHOD_CALL] = BIT(PATH) | BIT(MEMBER),
+    [DW_METHOD_RETURN] = BIT(REPLY_SERIAL),
+    [DW_ERROR] = BIT(ERROR_NAME) | BIT(REPLY_SERIAL),
+    [DW_SIGNAL] = BIT(PATH) | BIT(INTERFACE) | BIT(MEMBER),
+};
+
+const char *dw_field_name(uint8_t field)
+{
+    return field < DW_FIELD_COUNT && field_names[field] ? field_names[field] : "";
+}
+
+/* The first required field that is not among those present, or 0. */
+static uint8_t missing_field(uint8_t type, unsigned present)
+{
+    unsigned missing = type <= DW_SIGNAL ? required[type] & ~present : 0;
+    for (uint8_t field = 1; field < DW_FIELD_COUNT; field++)
+        if (missing & 1u << field)
+            return field;
+    return 0;
+}
+
+/* The rule for the value of a field that is a string. */
+static int check_value(uint8_t field, const char *p, size_t n, size_t *error_at)
+{
+    *error_at = 0;
+    switch (field) {
+    case DW_FIELD_PATH:
+        if (n == sizeof local_path - 1 && memcmp(p, local_path, n) == 0)
+            return DW_E_HEADER;
+        return dw_check_path(p, n, error_at);
+    case DW_FIELD_INTERFACE:
+        if (n == sizeof local_interface - 1 && memcmp(p, local_interface, n) == 0)
+            return DW_E_HEADER;
+        return dw_check_interface(p, n, error_at);
+    case DW_FIELD_MEMBER:
+        return dw_check_member(p, n, error_at);
+    case DW_FIELD_ERROR_NAME:
+        return dw_check_error_name(p, n, error_at);
+    default:
+        return dw_check_bus_name(p, n, error_at);
+    }
+}
+
+/* -- Writing -------------------------------------------------------------- */
+
+/* The start of a field up to its value: struct, code, and the variant's
+ * signature, which is always of one basic type. */
+static void put_field(dw_writer *w, uint8_t field)
+{
+    uint8_t *p = dw_writer_claim(w, 8, 4);
+    if (!p)
+        return;
+    p[0] = field;
+    p[1] = 1;
+    p[2] = (uint8_t)field_types[field];
+    p[3] = 0;
+}
+
+static void put_string_field(dw_writer *w, uint8_t field, const char *value, unsigned *present)
+{
+    size_t n, error_at;
+    if (!value)
+        return;
+    n = strlen(value);
+    int r = check_value(field, value, n, &error_at);
+    if (r)
+        dw_writer_fail(w, r, field);
+    put_field(w, field);
+    dw_writer_string(w, value, n);
+    *present |= 1u << field;
+}
+
+static void put_uint32_field(dw_writer *w, uint8_t field, uint32_t value, unsigned *present)
+{
+    if (!value)
+        return;
+    put_field(w, field);
+    uint8_t *p = dw_writer_claim(w, 4, 4);
+    if (p)
+        dw_store32_order(p, value, w->swap);
+    *present |= 1u << field;
+}
+
+static void put_signature_field(dw_writer *w, const char *signature)
+{
+    size_t n = strlen(signature);
+    int r = dw_check_signature(signature, n, NULL);
+    if (r)
+        dw_writer_fail(w, r, DW_FIELD_SIGNATURE);
+    if (!n || r)
+        return;
+    put_field(w, DW_FIELD_SIGNATURE);
+    dw_writer_signature(w, signature, n);
+}
+
+void dw_begin(dw_writer *w, const dw_header *h)
+{
+    const uint8_t flags =
+        DW_NO_REPLY_EXPECTED | DW_NO_AUTO_START | DW_ALLOW_INTERACTIVE_AUTHORIZATION;
+    const char *signature = h->signature ? h->signature : "";
+    unsigned present = 0;
+    bool known = dw_writer_reset(w, h->order);
+    if (!known || !h->type || h->type > DW_SIGNAL || h->flags & ~flags)
+        dw_writer_fail(w, DW_E_HEADER, 0);
+    w->fds = h->fds;
+    w->n_fds = h->n_fds;
+
+    uint8_t *p = dw_writer_claim(w, 1, FIELDS_AT);
+    if (p) {
+        p[0] = (uint8_t)(h->order ? h->order : DW_NATIVE);
+        p[1] = h->type;
+        p[2] = h->flags;
+        p[3] = 1;
+        dw_store32_order(p + 8, h->serial ? h->serial : 1, w->swap);
+    }
+    put_string_field(w, DW_FIELD_PATH, h->path, &present);
+    put_string_field(w, DW_FIELD_INTERFACE, h->interface, &present);
+    put_string_field(w, DW_FIELD_MEMBER, h->member, &present);
+    put_string_field(w, DW_FIELD_ERROR_NAME, h->error_name, &present);
+    put_uint32_field(w, DW_FIELD_REPLY_SERIAL, h->reply_serial, &present);
+    put_string_field(w, DW_FIELD_DESTINATION, h->destination, &present);
+    put_string_field(w, DW_FIELD_SENDER, h->sender, &present);
+    put_signature_field(w, signature);
+    put_uint32_field(w, DW_FIELD_UNIX_FDS, h->n_fds, &present);
+
+    uint8_t missing = missing_field(h->type, present);
+    if (missing)
+        dw_writer_fail(w, DW_E_HEADER, missing);
+    uint32_t fields_len = (uint32_t)w->at - FIELDS_AT;
+    dw_writer_claim(w, 8, 0);
+    if (!dw_writer_failed(w) && !w->full)
+        dw_store32_order(w->buffer + 12, fields_len, w->swap);
+    dw_writer_start_body(w, signature);
+}
+
+void dw_begin_signal(dw_writer *w, const char *path, const char *interface, const char *member,
+                     const char *signature)
+{
+    dw_begin(w, &(dw_header){.type = DW_SIGNAL,
+                             .path = path,
+                             .interface = interface,
+                             .member = member,
+                             .signature = signature});
+}
+
+void dw_begin_call(dw_writer *w, const char *destination, const char *path, const char *interface,
+                   const char *member, const char *signature)
+{
+    dw_begin(w, &(dw_header){.type = DW_METHOD_CALL,
+                             .destination = destination,
+                             .path = path,
+                             .interface = interface,
+                             .member = member,
+                             .signature = signature});
+}
+
+void dw_begin_reply(dw_writer *w, const dw_message *call, const char *signature)
+{
+    dw_begin(w, &(dw_header){.type = DW_METHOD_RETURN,
+                             .reply_serial = call->serial,
+                             .destination = call->sender.n ? call->sender.p : NULL,
+                             .signature = signature});
+}
+
+void dw_begin_error(dw_writer *w, const dw_message *call, const char *error_name,
+                    const char *signature)
+{
+    dw_begin(w, &(dw_header){.type = DW_ERROR,
+                             .error_name = error_name,
+                             .reply_serial = call->serial,
+                             .destination = call->sender.n ? call->sender.p : NULL,
+                             .signature = signature});
+}
+
+/* -- Reading -------------------------------------------------------------- */
+
+int dw_message_frame(const void *bytes, size_t len, size_t *whole)
+{
+    const uint8_t *p = bytes;
+    *whole = FIELDS_AT;
+    if (len < FIELDS_AT)
+        return 0;
+    if (p[0] != DW_LITTLE && p[0] != DW_BIG)
+        return DW_E_HEADER;
+    bool swap = p[0] != DW_NATIVE;
+    if (p[1] == 0 || p[3] != 1 || dw_load32(p + 8) == 0)
+        return DW_E_HEADER;
+    uint64_t fields = dw_load32_order(p + 12, swap);
+    uint64_t total = FIELDS_AT + ((fields + 7) & ~UINT64_C(7)) + dw_load32_order(p + 4, swap);
+    if (fields > DW_MAX_ARRAY || total > DW_MAX_MESSAGE)
+        return DW_E_LIMIT;
+    *whole = (size_t)total;
+    return len >= *whole;
+}
+
+/* Where a field that is a string goes. */
+static dw_string *string_field(dw_message *m, uint8_t field)
+{
+    switch (field) {
+    case DW_FIELD_PATH:
+        return &m->path;
+    case DW_FIELD_INTERFACE:
+        return &m->interface;
+    case DW_FIELD_MEMBER:
+        return &m->member;
+    case DW_FIELD_ERROR_NAME:
+        return &m->error_name;
+    case DW_FIELD_DESTINATION:
+        return &m->destination;
+    default:
+        return &m->sender;
+    }
+}
+
+/* The value of a known field, whose type has been found right. */
+static void read_value(dw_message *m, dw_reader *r, uint8_t field)
+{
+    size_t error_at, at = r->at;
+    switch (field) {
+    case DW_FIELD_REPLY_SERIAL:
+        m->reply_serial = dw_reader_uint32(r);
+        if (m->reply_serial == 0)
+            dw_reader_fail(r, DW_E_HEADER, at);
+        return;
+    case DW_FIELD_UNIX_FDS:
+        m->unix_fds = dw_reader_uint32(r);
+        return;
+    case DW_FIELD_SIGNATURE:
+        m->signature = dw_reader_signature(r);
+        return;
+    default: {
+        dw_string s = dw_reader_text(r);
+        int e = r->fault.code ? 0 : check_value(field, s.p, s.n, &error_at);
+        if (e)
+            dw_reader_fail(r, e, at + 4 + error_at);
+        *string_field(m, field) = s;
+    }
+    }
+}
+
+/* One element of the array of header fields. An unknown field must be well-formed
+ * and is otherwise ignored. */
+static void read_field(dw_message *m, dw_reader *r, unsigned *present)
+{
+    const uint8_t *p = dw_reader_take(r, 8, 1);
+    if (!p)
+        return;
+    uint8_t field = *p;
+    size_t at = r->at;
+    if (field == 0) {
+        dw_reader_fail(r, DW_E_HEADER, at - 1);
+    } else if (field >= DW_FIELD_COUNT) {
+        r->type = "v";
+        dw_skip(r);
+    } else {
+        p = dw_reader_take(r, 1, 3);
+        if (p && (p[0] != 1 || p[1] != (uint8_t)field_types[field] || p[2] != 0))
+            dw_reader_fail(r, DW_E_HEADER, at);
+        else if (p && *present & 1u << field)
+            dw_reader_fail(r, DW_E_HEADER, at - 1);
+        else if (p)
+            read_value(m, r, field);
+        *present |= 1u << field;
+    }
+    if (r->fault.code)
+        m->fault = (dw_fault){r->fault.code, field, r->fault.at};
+}
+
+static int parse_fault(dw_message *m, int code, uint8_t field, size_t at)
+{
+    m->fault = (dw_fault){code, field, (uint32_t)at};
+    return code;
+}
+
+/* What the fields must be together. */
+static int check_fields(dw_message *m, unsigned present, uint32_t n_fds)
+{
+    uint8_t missing = missing_field(m->type, present);
+    if (missing)
+        return parse_fault(m, DW_E_HEADER, missing, FIELDS_AT);
+    if (m->body_len && !m->signature.n)
+        return parse_fault(m, DW_E_HEADER, DW_FIELD_SIGNATURE, FIELDS_AT);
+    if (m->unix_fds > n_fds)
+        return parse_fault(m, DW_E_FDS, DW_FIELD_UNIX_FDS, FIELDS_AT);
+    return 0;
+}
+
+int dw_message_parse(dw_message *m, const void *bytes, size_t len, uint32_t n_fds)
+{
+    const dw_string none = {"", 0};
+    const uint8_t *p = bytes;
+    size_t whole;
+    *m = (dw_message){.path = none,
+                      .interface = none,
+                      .member = none,
+                      .error_name = none,
+                      .destination = none,
+                      .sender = none,
+                      .signature = none,
+                      .bytes = bytes,
+                      .len = len};
+    int framed = dw_message_frame(bytes, len, &whole);
+    if (framed < 0)
+        return parse_fault(m, framed, 0, 0);
+    if (len != whole)
+        return parse_fault(m, DW_E_BOUNDS, 0, len < whole ? len : whole);
+    m->order = (char)p[0];
+    m->type = p[1];
+    m->flags = p[2];
+    bool swap = m->order != DW_NATIVE;
+    m->serial = dw_load32_order(p + 8, swap);
+    uint32_t fields_len = dw_load32_order(p + 12, swap);
+    unsigned present = 0;
+
+    dw_reader r;
+    dw_reader_start(&r, "", bytes, FIELDS_AT, fields_len, swap);
+    r.depth = 2; /* the array and the struct around each field */
+    r.frame[2] = r.frame[0];
+    while (r.at < r.end)
+        read_field(m, &r, &present);
+    size_t fields_end = r.at;
+    r.end = dw_align(fields_end, 8);
+    if (!m->fault.code && !dw_reader_take(&r, 8, 0))
+        m->fault = r.fault;
+    if (m->fault.code)
+        return m->fault.code;
+    m->body_len = dw_load32_order(p + 4, swap);
+    m->body = p + (len - m->body_len);
+    return check_fields(m, present, n_fds);
+}
+
+int dw_message_check(const dw_message *m, dw_fault *fault)
+{
+    dw_reader r;
+    dw_reader_init(&r, m);
+    int e = dw_reader_finish(&r);
+    if (fault)
+        *fault = r.fault;
+    return e;
+}
+
+/* -- Keeping -------------------------------------------------------------- */
+
+/* A view of the same place in a copy of the bytes. */
+static dw_string moved(dw_string s, const dw_message *from, const uint8_t *to)
+{
+    if (!s.n)
+        return s;
+    return (dw_string){(const char *)to + (s.p - (const char *)from->bytes), s.n};
+}
+
+int dw_message_copy(dw_message *copy, const dw_message *m, const dw_allocator *allocator)
+{
+    uint8_t *bytes = allocator->resize(allocator->context, NULL, 0, m->len);
+    *copy = *m;
+    copy->fds = NULL;
+    copy->bytes = bytes;
+    if (!bytes) {
+        copy->len = copy->body_len = 0;
+        return parse_fault(copy, DW_E_NO_MEMORY, 0, 0);
+    }
+    memcpy(bytes, m->bytes, m->len);
+    copy->body = bytes + (m->len - m->body_len);
+    copy->path = moved(m->path, m, bytes);
+    copy->interface = moved(m->interface, m, bytes);
+    copy->member = moved(m->member, m, bytes);
+    copy->error_name = moved(m->error_name, m, bytes);
+    copy->destination = moved(m->destination, m, bytes);
+    copy->sender = moved(m->sender, m, bytes);
+    copy->signature = moved(m->signature, m, bytes);
+    return 0;
+}
+
+void dw_message_free(dw_message *copy, const dw_allocator *allocator)
+{
+    if (copy->bytes)
+        allocator->resize(allocator->context, (void *)(uintptr_t)copy->bytes, copy->len, 0);
+    *copy = (dw_message){0};
+}
+
+int dw_take_fd(dw_message *m, uint32_t index)
+{
+    if (!m->fds || index >= m->unix_fds || m->fds[index] < 0)
+        return DW_E_FDS;
+    int fd = m->fds[index];
+    m->fds[index] = -1;
+    return fd;
+}

@@ -1,0 +1,201 @@
+/* reader.c - bytes into C values: the bounds and the basic types. See
+ * dwire/reader.h. Containers are in reader_container.c. */
+
+#include "wire.h"
+
+#include "dwire/message.h"
+#include "dwire/names.h"
+#include "dwire/signature.h"
+
+void dw_reader_start(dw_reader *r, const char *type, const void *bytes, size_t at, size_t len,
+                     bool swap)
+{
+    r->type = type;
+    r->bytes = bytes;
+    r->at = at;
+    r->end = at + len;
+    r->fast = swap ? 0 : r->end;
+    r->step = 1;
+    r->n_fds = UINT32_MAX;
+    r->depth = 0;
+    r->swap = swap;
+    r->fault = (dw_fault){0, 0, 0};
+    r->frame[0] = (dw_reader_frame){type, 0, 0};
+}
+
+void dw_reader_init(dw_reader *r, const dw_message *m)
+{
+    size_t body_at = m->len - m->body_len;
+    dw_reader_start(r, m->signature.p, m->bytes, body_at, m->body_len, m->order != DW_NATIVE);
+    r->n_fds = m->unix_fds;
+    if (m->fault.code) {
+        dw_reader_fail(r, m->fault.code, m->fault.at);
+        r->fault = m->fault;
+    }
+}
+
+void dw_reader_init_body(dw_reader *r, const char *signature, const void *body, size_t len,
+                         char order)
+{
+    bool known = order == 0 || order == DW_LITTLE || order == DW_BIG;
+    dw_reader_start(r, signature, body, 0, len, known && order && order != DW_NATIVE);
+    int e = 0;
+    if (!known || !signature || (!body && len))
+        e = DW_E_ARGUMENT;
+    else if (len > DW_MAX_MESSAGE)
+        e = DW_E_LIMIT;
+    else
+        e = dw_check_signature(signature, strlen(signature), NULL);
+    if (e)
+        dw_reader_fail(r, e, 0);
+}
+
+/* -- Errors --------------------------------------------------------------- */
+
+/* From an error on, no type matches and no bytes are left, so that the fast
+ * paths and loops need not ask whether there was one. */
+void dw_reader_fail(dw_reader *r, int code, size_t at)
+{
+    if (r->fault.code)
+        return;
+    r->fault = (dw_fault){code, 0, (uint32_t)at};
+    r->type = "";
+    r->step = r->fast = 0;
+    r->end = r->at;
+}
+
+dw_fault dw_reader_fault(const dw_reader *r) { return r->fault; }
+
+/* -- Bounds --------------------------------------------------------------- */
+
+const uint8_t *dw_reader_take(dw_reader *r, size_t align, size_t len)
+{
+    size_t at = dw_align(r->at, align);
+    if (DW_UNLIKELY(r->fault.code))
+        return NULL;
+    if (DW_UNLIKELY(at > r->end || len > r->end - at)) {
+        dw_reader_fail(r, DW_E_BOUNDS, r->at);
+        return NULL;
+    }
+    for (size_t i = r->at; i < at; i++) {
+        if (DW_UNLIKELY(r->bytes[i])) {
+            dw_reader_fail(r, DW_E_PADDING, i);
+            return NULL;
+        }
+    }
+    r->at = at + len;
+    return r->bytes + at;
+}
+
+uint32_t dw_reader_uint32(dw_reader *r)
+{
+    const uint8_t *p = dw_reader_take(r, 4, 4);
+    return p ? dw_load32_order(p, r->swap) : 0;
+}
+
+/* -- Basic types ---------------------------------------------------------- */
+
+/* Whether a value of this type comes next; if not, that is the error. */
+static bool expect(dw_reader *r, char code)
+{
+    if (DW_LIKELY(*r->type == code))
+        return true;
+    dw_reader_fail(r, DW_E_TYPE, r->at);
+    return false;
+}
+
+void dw_get_fixed_slow(dw_reader *r, char code, void *value, size_t size)
+{
+    const uint8_t *p = expect(r, code) ? dw_reader_take(r, size, size) : NULL;
+    if (!p) {
+        memset(value, 0, size);
+        return;
+    }
+    if (r->swap)
+        dw_swap_copy(value, p, 1, size);
+    else
+        memcpy(value, p, size);
+    r->type += r->step;
+}
+
+bool dw_boolean_slow(dw_reader *r, uint32_t wire)
+{
+    (void)wire;
+    dw_reader_fail(r, DW_E_BOOLEAN, r->at - 4);
+    return false;
+}
+
+uint32_t dw_get_unix_fd(dw_reader *r)
+{
+    uint32_t index;
+    dw_get_fixed(r, 'h', &index, sizeof index);
+    if (r->fault.code || index < r->n_fds || r->n_fds == UINT32_MAX)
+        return index;
+    dw_reader_fail(r, DW_E_FDS, r->at - 4);
+    return 0;
+}
+
+static const dw_string nothing = {"", 0};
+
+/* Takes n bytes and the NUL behind them. */
+static const char *take_text(dw_reader *r, size_t n, int error)
+{
+    size_t at = r->at;
+    const uint8_t *p = n < DW_MAX_MESSAGE ? dw_reader_take(r, 1, n + 1) : NULL;
+    if (!p)
+        dw_reader_fail(r, DW_E_BOUNDS, at);
+    else if (p[n])
+        dw_reader_fail(r, error, at + n);
+    return r->fault.code ? NULL : (const char *)p;
+}
+
+dw_string dw_reader_text(dw_reader *r)
+{
+    uint32_t n = dw_reader_uint32(r);
+    const char *p = take_text(r, n, DW_E_UTF8);
+    return p ? (dw_string){p, n} : nothing;
+}
+
+dw_string dw_reader_signature(dw_reader *r)
+{
+    const uint8_t *head = dw_reader_take(r, 1, 1);
+    size_t at = r->at, bad = 0;
+    const char *p = head ? take_text(r, *head, DW_E_SIGNATURE) : NULL;
+    int e = p ? dw_check_signature(p, *head, &bad) : 0;
+    if (e)
+        dw_reader_fail(r, e, at + bad);
+    return p && !e ? (dw_string){p, *head} : nothing;
+}
+
+dw_string dw_get_string(dw_reader *r)
+{
+    size_t bad = 0;
+    if (!expect(r, 's'))
+        return nothing;
+    dw_string s = dw_reader_text(r);
+    if (DW_UNLIKELY(!dw_utf8_valid(s.p, s.n))) {
+        dw_check_utf8(s.p, s.n, &bad);
+        dw_reader_fail(r, DW_E_UTF8, r->at - 1 - s.n + bad);
+    }
+    r->type += r->step;
+    return r->fault.code ? nothing : s;
+}
+
+dw_string dw_get_object_path(dw_reader *r)
+{
+    size_t bad = 0;
+    if (!expect(r, 'o'))
+        return nothing;
+    dw_string s = dw_reader_text(r);
+    if (dw_check_path(s.p, s.n, &bad))
+        dw_reader_fail(r, DW_E_PATH, r->at - 1 - s.n + bad);
+    r->type += r->step;
+    return r->fault.code ? nothing : s;
+}
+
+dw_string dw_get_signature(dw_reader *r)
+{
+    dw_string s = expect(r, 'g') ? dw_reader_signature(r) : nothing;
+    r->type += r->step;
+    return s;
+}

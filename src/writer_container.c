@@ -1,0 +1,210 @@
+/* writer_container.c - C values into bytes: containers, and whole arrays in one
+ * call. See dwire/writer.h. */
+
+#include "wire.h"
+
+#include "dwire/signature.h"
+
+/* Opens a container: what may come next is at type. */
+static void push(dw_writer *w, char kind, const char *type)
+{
+    w->frame[++w->depth] = (dw_writer_frame){w->type, 0, 0, kind};
+    w->type = type;
+    w->step = 1;
+}
+
+/* Whether a container with this type code may be opened now. */
+static bool may_open(dw_writer *w, char code)
+{
+    if (*w->type != code)
+        dw_writer_fail(w, dw_writer_begun(w) ? DW_E_TYPE : DW_E_STATE, 0);
+    else if (w->depth == DW_MAX_DEPTH)
+        dw_writer_fail(w, DW_E_DEPTH, 0);
+    else
+        return true;
+    return false;
+}
+
+/* Whether the innermost container is of this kind, and complete: its type ends
+ * in this bracket. */
+static bool may_close(dw_writer *w, char kind, char end)
+{
+    if (w->frame[w->depth].kind != kind)
+        dw_writer_fail(w, DW_E_STATE, 0);
+    else if (*w->type != end)
+        dw_writer_fail(w, DW_E_TYPE, 0);
+    else
+        return true;
+    return false;
+}
+
+/* After a container whose type ends before next: in an array the element type
+ * comes once more. (Else the second u of auu would be taken for an element.) */
+static void go_on(dw_writer *w, const char *next)
+{
+    const dw_writer_frame *f = &w->frame[w->depth];
+    w->type = f->kind == 'a' ? f->type : next;
+    w->step = 1;
+}
+
+/* -- Arrays --------------------------------------------------------------- */
+
+/* Writes the length of an array, and the padding before the first element,
+ * whose number of bytes it returns. */
+static uint8_t array_head(dw_writer *w, size_t align, uint32_t len)
+{
+    uint8_t *p = dw_writer_claim(w, 4, 4);
+    if (p)
+        dw_store32_order(p, len, w->swap);
+    size_t at = w->at;
+    dw_writer_claim(w, align, 0);
+    return (uint8_t)(w->at - at);
+}
+
+void dw_open_array(dw_writer *w)
+{
+    if (!may_open(w, 'a'))
+        return;
+    const char *element = w->type + 1;
+    uint8_t pad = array_head(w, dw_type_align(*element), 0);
+    if (dw_writer_failed(w))
+        return;
+    push(w, 'a', element);
+    w->frame[w->depth] = (dw_writer_frame){element, (uint32_t)w->at, pad, 'a'};
+    w->step = !dw_type_basic(*element);
+}
+
+void dw_close_array(dw_writer *w)
+{
+    if (dw_writer_failed(w))
+        return;
+    const dw_writer_frame *f = &w->frame[w->depth];
+    if (f->kind != 'a') {
+        dw_writer_fail(w, DW_E_STATE, 0);
+        return;
+    }
+    size_t len = w->at - f->start;
+    if (len > DW_MAX_ARRAY) {
+        dw_writer_fail(w, DW_E_LIMIT, 0);
+        return;
+    }
+    if (!w->full)
+        dw_store32_order(w->buffer + f->start - f->pad - 4, (uint32_t)len, w->swap);
+    w->depth--;
+    dw_string element = dw_next_type(f->type);
+    go_on(w, element.p + element.n);
+}
+
+uint8_t *dw_writer_claim_array(dw_writer *w, char code, size_t n)
+{
+    size_t size = dw_type_size(code);
+    if (!may_open(w, 'a'))
+        return NULL;
+    if (w->type[1] != code || !size) {
+        dw_writer_fail(w, size ? DW_E_TYPE : DW_E_ARGUMENT, 0);
+        return NULL;
+    }
+    if (n > DW_MAX_ARRAY / size) {
+        dw_writer_fail(w, DW_E_LIMIT, 0);
+        return NULL;
+    }
+    array_head(w, size, (uint32_t)(n * size));
+    uint8_t *p = dw_writer_claim(w, 1, n * size);
+    if (!dw_writer_failed(w))
+        go_on(w, w->type + 2);
+    return p;
+}
+
+/* Booleans and unix fds are the fixed types that not every bit pattern fits. */
+static int check_elements(const dw_writer *w, char code, const void *values, size_t n)
+{
+    const uint8_t *p = values;
+    if (code != 'b' && code != 'h')
+        return 0;
+    uint32_t limit = code == 'b' ? 2 : w->n_fds;
+    if (limit == UINT32_MAX)
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        if (dw_load32(p + 4 * i) >= limit)
+            return code == 'b' ? DW_E_BOOLEAN : DW_E_FDS;
+    return 0;
+}
+
+void dw_put_array(dw_writer *w, char code, const void *values, size_t n)
+{
+    if (dw_writer_failed(w))
+        return;
+    int r = n && !values ? DW_E_ARGUMENT : 0;
+    if (!r && *w->type == 'a' && w->type[1] == code)
+        r = check_elements(w, code, values, n);
+    if (r) {
+        dw_writer_fail(w, r, 0);
+        return;
+    }
+    uint8_t *p = dw_writer_claim_array(w, code, n);
+    if (!p || !n)
+        return;
+    if (w->swap)
+        dw_swap_copy(p, values, n, dw_type_size(code));
+    else
+        memcpy(p, values, n * dw_type_size(code));
+}
+
+void dw_put_string_array(dw_writer *w, const char *const *strings, size_t n)
+{
+    if (*w->type == 'a' && w->type[1] != 's')
+        dw_writer_fail(w, DW_E_TYPE, 0);
+    if (n && !strings)
+        dw_writer_fail(w, DW_E_ARGUMENT, 0);
+    dw_open_array(w);
+    for (size_t i = 0; i < n && !dw_writer_failed(w); i++)
+        dw_put_string(w, strings[i]);
+    dw_close_array(w);
+}
+
+/* -- Structs, entries, variants ------------------------------------------- */
+
+static void open_group(dw_writer *w, char code)
+{
+    if (!may_open(w, code))
+        return;
+    dw_writer_claim(w, 8, 0);
+    if (!dw_writer_failed(w))
+        push(w, code, w->type + 1);
+}
+
+static void close_group(dw_writer *w, char code, char end)
+{
+    if (!may_close(w, code, end))
+        return;
+    w->depth--;
+    go_on(w, w->type + 1);
+}
+
+void dw_open_struct(dw_writer *w) { open_group(w, '('); }
+void dw_close_struct(dw_writer *w) { close_group(w, '(', ')'); }
+void dw_open_entry(dw_writer *w) { open_group(w, '{'); }
+void dw_close_entry(dw_writer *w) { close_group(w, '{', '}'); }
+
+void dw_open_variant(dw_writer *w, const char *signature)
+{
+    if (!may_open(w, 'v'))
+        return;
+    size_t n = signature ? strlen(signature) : 0;
+    int r = signature ? dw_check_single(signature, n, NULL) : DW_E_ARGUMENT;
+    if (r) {
+        dw_writer_fail(w, r, 0);
+        return;
+    }
+    dw_writer_signature(w, signature, n);
+    if (!dw_writer_failed(w))
+        push(w, 'v', signature);
+}
+
+void dw_close_variant(dw_writer *w)
+{
+    if (!may_close(w, 'v', '\0'))
+        return;
+    const char *place = w->frame[w->depth--].type;
+    go_on(w, place + 1);
+}
