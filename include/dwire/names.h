@@ -44,7 +44,7 @@ DW_API int dw_check_unique_name(const char *p, size_t n, size_t *error_at);
  * dots; at most 255 bytes. Else DW_E_NAME. */
 DW_API int dw_check_well_known_name(const char *p, size_t n, size_t *error_at);
 
-/* A namespace, as arg0namespace in a match rule takes it: a well-known name
+/* A namespace, as arg0namespace in a match rule takes it: a bus name
  * that may also be of one element only. Else DW_E_NAME. */
 DW_API int dw_check_namespace(const char *p, size_t n, size_t *error_at);
 
