@@ -340,7 +340,6 @@ int dw_message_parse(dw_message *m, const void *bytes, size_t len, uint32_t n_fd
     dw_reader r;
     dw_reader_start(&r, "", bytes, FIELDS_AT, fields_len, swap);
     r.depth = 2; /* the array and the struct around each field */
-    r.frame[2] = r.frame[0];
     while (r.at < r.end)
         read_field(m, &r, &present);
     size_t fields_end = r.at;

@@ -11,16 +11,18 @@ void dw_reader_start(dw_reader *r, const char *type, const void *bytes, size_t a
                      bool swap)
 {
     r->type = type;
+    r->wrap = r->element = NULL;
     r->bytes = bytes;
     r->at = at;
     r->end = at + len;
     r->fast = swap ? 0 : r->end;
-    r->step = 1;
+    r->level = 0;
+    r->frames[0].kind = 0;
+    r->frames[0].depth = 0;
     r->n_fds = UINT32_MAX;
     r->depth = 0;
     r->swap = swap;
     r->fault = (dw_fault){0, 0, 0};
-    r->frame[0] = (dw_reader_frame){type, 0, 0};
 }
 
 void dw_reader_init(dw_reader *r, const dw_message *m)
@@ -60,15 +62,19 @@ void dw_reader_fail(dw_reader *r, int code, size_t at)
         return;
     r->fault = (dw_fault){code, 0, (uint32_t)at};
     r->type = "";
-    r->step = r->fast = 0;
+    r->element = NULL;
+    r->fast = 0;
     r->end = r->at;
 }
 
-dw_fault dw_reader_fault(const dw_reader *r) { return r->fault; }
+dw_fault dw_reader_fault(const dw_reader *r)
+{
+    return r->fault;
+}
 
 /* -- Bounds --------------------------------------------------------------- */
 
-const uint8_t *dw_reader_take(dw_reader *r, size_t align, size_t len)
+DW_NOINLINE const uint8_t *dw_reader_take_slow(dw_reader *r, size_t align, size_t len)
 {
     size_t at = dw_align(r->at, align);
     if (DW_UNLIKELY(r->fault.code))
@@ -96,7 +102,7 @@ uint32_t dw_reader_uint32(dw_reader *r)
 /* -- Basic types ---------------------------------------------------------- */
 
 /* Whether a value of this type comes next; if not, that is the error. */
-static bool expect(dw_reader *r, char code)
+bool dw_reader_expect(dw_reader *r, char code)
 {
     if (DW_LIKELY(*r->type == code))
         return true;
@@ -106,7 +112,7 @@ static bool expect(dw_reader *r, char code)
 
 void dw_get_fixed_slow(dw_reader *r, char code, void *value, size_t size)
 {
-    const uint8_t *p = expect(r, code) ? dw_reader_take(r, size, size) : NULL;
+    const uint8_t *p = dw_reader_expect(r, code) ? dw_reader_take(r, size, size) : NULL;
     if (!p) {
         memset(value, 0, size);
         return;
@@ -115,7 +121,7 @@ void dw_get_fixed_slow(dw_reader *r, char code, void *value, size_t size)
         dw_swap_copy(value, p, 1, size);
     else
         memcpy(value, p, size);
-    r->type += r->step;
+    dw_reader_step(r);
 }
 
 bool dw_boolean_slow(dw_reader *r, uint32_t wire)
@@ -167,35 +173,45 @@ dw_string dw_reader_signature(dw_reader *r)
     return p && !e ? (dw_string){p, *head} : nothing;
 }
 
-dw_string dw_get_string(dw_reader *r)
+/* Only on finding a bad string its place is looked for. */
+static DW_NOINLINE dw_string bad_string(dw_reader *r, dw_string s, char code)
 {
     size_t bad = 0;
-    if (!expect(r, 's'))
+    int e = code == 'o' ? dw_check_path(s.p, s.n, &bad) : dw_check_utf8(s.p, s.n, &bad);
+    dw_reader_fail(r, e, r->at - 1 - s.n + bad);
+    return nothing;
+}
+
+dw_string dw_get_string(dw_reader *r)
+{
+    if (!dw_reader_expect(r, 's'))
         return nothing;
     dw_string s = dw_reader_text(r);
-    if (DW_UNLIKELY(!dw_utf8_valid(s.p, s.n))) {
-        dw_check_utf8(s.p, s.n, &bad);
-        dw_reader_fail(r, DW_E_UTF8, r->at - 1 - s.n + bad);
-    }
-    r->type += r->step;
-    return r->fault.code ? nothing : s;
+    if (DW_UNLIKELY(!dw_ascii(NULL, s.p, s.n)) && !dw_utf8_valid(s.p, s.n))
+        return bad_string(r, s, 's');
+    if (DW_LIKELY(!r->fault.code))
+        dw_reader_step(r);
+    return s;
 }
 
 dw_string dw_get_object_path(dw_reader *r)
 {
-    size_t bad = 0;
-    if (!expect(r, 'o'))
+    if (!dw_reader_expect(r, 'o'))
         return nothing;
     dw_string s = dw_reader_text(r);
-    if (dw_check_path(s.p, s.n, &bad))
-        dw_reader_fail(r, DW_E_PATH, r->at - 1 - s.n + bad);
-    r->type += r->step;
-    return r->fault.code ? nothing : s;
+    if (!dw_path_valid(s.p, s.n))
+        return bad_string(r, s, 'o');
+    if (!r->fault.code)
+        dw_reader_step(r);
+    return s;
 }
 
 dw_string dw_get_signature(dw_reader *r)
 {
-    dw_string s = expect(r, 'g') ? dw_reader_signature(r) : nothing;
-    r->type += r->step;
+    if (!dw_reader_expect(r, 'g'))
+        return nothing;
+    dw_string s = dw_reader_signature(r);
+    if (!r->fault.code)
+        dw_reader_step(r);
     return s;
 }

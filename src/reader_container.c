@@ -8,20 +8,22 @@
 /* Whether a container with this type code comes next and may be entered. */
 static bool may_enter(dw_reader *r, char code)
 {
-    if (*r->type != code)
-        dw_reader_fail(r, DW_E_TYPE, r->at);
-    else if (r->depth == DW_MAX_DEPTH)
+    if (!dw_reader_expect(r, code))
+        return false;
+    if (r->depth == DW_MAX_DEPTH)
         dw_reader_fail(r, DW_E_DEPTH, r->at);
-    else
-        return true;
-    return false;
+    return r->depth < DW_MAX_DEPTH;
 }
 
-static bool may_leave(dw_reader *r, char kind)
+/* Enters an array or variant. What comes next starts at type and, in an array,
+ * again whenever it has come to wrap; resume is where the signature goes on. */
+static void push(dw_reader *r, char kind, const char *type, const char *wrap, const char *resume)
 {
-    if (r->frame[r->depth].kind != kind)
-        dw_reader_fail(r, DW_E_STATE, r->at);
-    return r->fault.code == 0;
+    r->frames[++r->level] =
+        (dw_reader_frame){r->element, r->wrap, resume, (uint32_t)r->end, ++r->depth, kind};
+    r->type = type;
+    r->element = wrap ? type : NULL;
+    r->wrap = wrap;
 }
 
 /* Sets where what may be read ends. */
@@ -31,13 +33,26 @@ static void set_end(dw_reader *r, size_t end)
     r->fast = r->swap ? 0 : end;
 }
 
-/* After a container whose type ends before next: in an array the element type
- * comes once more. */
-static void go_on(dw_reader *r, const char *next)
+static void pop(dw_reader *r)
 {
-    const dw_reader_frame *f = &r->frame[r->depth];
-    r->type = f->kind == 'a' ? f->type : next;
-    r->step = 1;
+    const dw_reader_frame *f = &r->frames[r->level--];
+    r->depth--;
+    r->element = f->element;
+    r->wrap = f->wrap;
+    r->type = f->resume == r->wrap ? r->element : f->resume;
+    set_end(r, f->end);
+}
+
+/* Leaves the innermost array or variant, if it is of this kind and nothing in it
+ * is still open, skipping what is left of it. */
+static void leave(dw_reader *r, char kind)
+{
+    if (r->frames[r->level].kind != kind || r->frames[r->level].depth != r->depth)
+        dw_reader_fail(r, DW_E_STATE, r->at);
+    while (dw_more(r))
+        dw_skip(r);
+    if (!r->fault.code)
+        pop(r);
 }
 
 /* -- Arrays --------------------------------------------------------------- */
@@ -60,29 +75,18 @@ size_t dw_enter_array(dw_reader *r)
 {
     if (!may_enter(r, 'a'))
         return 0;
-    const char *element = r->type + 1;
-    size_t len = array_head(r, *element);
+    dw_string element = dw_next_type(r->type + 1);
+    size_t len = array_head(r, *element.p);
     if (r->fault.code)
         return 0;
-    r->frame[++r->depth] = (dw_reader_frame){element, (uint32_t)r->end, 'a'};
+    push(r, 'a', element.p, element.p + element.n, element.p + element.n);
     set_end(r, r->at + len);
-    r->type = element;
-    r->step = !dw_type_basic(*element);
     return len;
 }
 
 void dw_leave_array(dw_reader *r)
 {
-    if (!may_leave(r, 'a'))
-        return;
-    while (r->at < r->end)
-        dw_skip(r);
-    if (r->fault.code)
-        return;
-    const dw_reader_frame *f = &r->frame[r->depth--];
-    set_end(r, f->end);
-    dw_string element = dw_next_type(f->type);
-    go_on(r, element.p + element.n);
+    leave(r, 'a');
 }
 
 /* Checks those fixed types that not every bit pattern fits. */
@@ -119,7 +123,8 @@ const uint8_t *dw_reader_take_array(dw_reader *r, char code, size_t *n)
     if (r->fault.code)
         return NULL;
     *n = len / size;
-    go_on(r, r->type + 2);
+    r->type++;
+    dw_reader_step(r);
     return p;
 }
 
@@ -160,32 +165,26 @@ size_t dw_copy_array(dw_reader *r, char code, void *out, size_t max)
 
 /* -- Structs, entries, variants ------------------------------------------- */
 
-static void enter_group(dw_reader *r, char code)
+void dw_enter_slow(dw_reader *r, char code)
 {
     if (!may_enter(r, code) || !dw_reader_take(r, 8, 0))
         return;
-    r->frame[++r->depth] = (dw_reader_frame){r->type, 0, code};
+    r->depth++;
     r->type++;
-    r->step = 1;
 }
 
-/* Skips what is left in a struct, entry or variant. */
-static void leave_group(dw_reader *r, char code)
+/* What is not at its end yet, or not open at all. */
+void dw_leave_slow(dw_reader *r, char code)
 {
-    if (!may_leave(r, code))
-        return;
+    if (r->depth == r->frames[r->level].depth)
+        dw_reader_fail(r, DW_E_STATE, r->at);
     while (dw_more(r))
         dw_skip(r);
-    if (r->fault.code)
-        return;
-    const char *place = r->frame[r->depth--].type;
-    go_on(r, code == 'v' ? place + 1 : r->type + 1);
+    if (*r->type == code)
+        dw_leave_group(r, code);
+    else
+        dw_reader_fail(r, DW_E_STATE, r->at);
 }
-
-void dw_enter_struct(dw_reader *r) { enter_group(r, '('); }
-void dw_leave_struct(dw_reader *r) { leave_group(r, '('); }
-void dw_enter_entry(dw_reader *r) { enter_group(r, '{'); }
-void dw_leave_entry(dw_reader *r) { leave_group(r, '{'); }
 
 dw_string dw_enter_variant(dw_reader *r)
 {
@@ -198,13 +197,14 @@ dw_string dw_enter_variant(dw_reader *r)
         dw_reader_fail(r, DW_E_SIGNATURE, at + bad);
     if (r->fault.code)
         return nothing;
-    r->frame[++r->depth] = (dw_reader_frame){r->type, 0, 'v'};
-    r->type = s.p;
-    r->step = 1;
+    push(r, 'v', s.p, NULL, r->type + 1);
     return s;
 }
 
-void dw_leave_variant(dw_reader *r) { leave_group(r, 'v'); }
+void dw_leave_variant(dw_reader *r)
+{
+    leave(r, 'v');
+}
 
 /* -- Skipping ------------------------------------------------------------- */
 
@@ -213,25 +213,18 @@ void dw_skip(dw_reader *r)
 {
     char code = dw_next_code(r);
     switch (code) {
-    case 'b':
-        dw_get_boolean(r);
-        break;
-    case 'h':
-        dw_get_unix_fd(r);
-        break;
-    case 's':
-        dw_get_string(r);
-        break;
-    case 'o':
-        dw_get_object_path(r);
-        break;
-    case 'g':
-        dw_get_signature(r);
-        break;
+    case 'b': dw_get_boolean(r); break;
+    case 'h': dw_get_unix_fd(r); break;
+    case 's': dw_get_string(r); break;
+    case 'o': dw_get_object_path(r); break;
+    case 'g': dw_get_signature(r); break;
     case '(':
+        dw_enter_struct(r);
+        dw_leave_struct(r);
+        break;
     case '{':
-        enter_group(r, code);
-        leave_group(r, code);
+        dw_enter_entry(r);
+        dw_leave_entry(r);
         break;
     case 'v':
         dw_enter_variant(r);
@@ -260,10 +253,14 @@ void dw_skip(dw_reader *r)
 int dw_reader_finish(dw_reader *r)
 {
     while (r->depth && !r->fault.code) {
-        if (r->frame[r->depth].kind == 'a')
-            dw_leave_array(r);
+        while (dw_more(r))
+            dw_skip(r);
+        if (r->fault.code)
+            break;
+        if (r->depth == r->frames[r->level].depth)
+            pop(r);
         else
-            leave_group(r, r->frame[r->depth].kind);
+            dw_leave_group(r, *r->type);
     }
     while (dw_more(r))
         dw_skip(r);

@@ -2,132 +2,130 @@
 
 #include "dwire/signature.h"
 
-#include <string.h>
+#include "wire.h"
 
-/* Per type code: alignment, and size where it is fixed. */
+/* Per type code: alignment; size where it is fixed; whether it is a basic type,
+ * and whether it is a complete type by itself. */
 static const struct {
     uint8_t align, size;
-    bool basic;
-} types[128] = {
-    ['y'] = {1, 1, true},  ['b'] = {4, 4, true},  ['n'] = {2, 2, true},  ['q'] = {2, 2, true},
-    ['i'] = {4, 4, true},  ['u'] = {4, 4, true},  ['x'] = {8, 8, true},  ['t'] = {8, 8, true},
-    ['d'] = {8, 8, true},  ['h'] = {4, 4, true},  ['s'] = {4, 0, true},  ['o'] = {4, 0, true},
-    ['g'] = {1, 0, true},  ['v'] = {1, 0, false}, ['a'] = {4, 0, false}, ['('] = {8, 0, false},
-    ['{'] = {8, 0, false},
+    bool basic, simple;
+} types[256] = {
+    ['y'] = {1, 1, true, true},   ['b'] = {4, 4, true, true},   ['n'] = {2, 2, true, true},
+    ['q'] = {2, 2, true, true},   ['i'] = {4, 4, true, true},   ['u'] = {4, 4, true, true},
+    ['x'] = {8, 8, true, true},   ['t'] = {8, 8, true, true},   ['d'] = {8, 8, true, true},
+    ['h'] = {4, 4, true, true},   ['s'] = {4, 0, true, true},   ['o'] = {4, 0, true, true},
+    ['g'] = {1, 0, true, true},   ['v'] = {1, 0, false, true},  ['a'] = {4, 0, false, false},
+    ['('] = {8, 0, false, false}, ['{'] = {8, 0, false, false},
 };
 
 size_t dw_type_align(char code)
 {
-    return (unsigned char)code < 128 ? types[(unsigned char)code].align : 0;
+    return types[(unsigned char)code].align;
 }
 
 size_t dw_type_size(char code)
 {
-    return (unsigned char)code < 128 ? types[(unsigned char)code].size : 0;
+    return types[(unsigned char)code].size;
 }
 
 bool dw_type_basic(char code)
 {
-    return (unsigned char)code < 128 && types[(unsigned char)code].basic;
+    return types[(unsigned char)code].basic;
 }
 
-/* An open bracket, or level 0 for the signature itself. */
-struct level {
-    char close;      /* the bracket that ends it */
-    uint8_t members; /* complete types in it so far */
-    uint8_t arrays;  /* array codes right before it */
-};
-
+/* A walk along a signature. */
 struct walk {
-    struct level level[DW_MAX_ARRAYS + DW_MAX_STRUCTS + 1]; /* entries: no more than arrays */
-    struct level *top;
-    unsigned arrays, structs; /* open now */
-    uint8_t pending;          /* array codes that wait for their element */
+    const char *p, *end;
+    int error;
 };
 
-/* A complete type has ended in the level at the top. */
-static bool complete(struct walk *w, uint8_t arrays)
+static bool stop(struct walk *w, int error)
 {
-    w->arrays -= arrays;
-    w->pending = 0;
-    if (w->top->members < UINT8_MAX)
-        w->top->members++;
-    return w->top->close != '}' || w->top->members <= 2;
+    w->error = error;
+    return false;
 }
 
-/* One byte of a signature. */
-static int step(struct walk *w, char c)
+/* Whether there is a code that is a complete type by itself. Most are, so they
+ * are passed over in loops of their own. */
+DW_INLINE bool at_simple(const struct walk *w)
 {
-    bool key = w->top->close == '}' && w->top->members == 0;
-    if (key && !dw_type_basic(c))
-        return DW_E_SIGNATURE;
-    if (dw_type_basic(c) || c == 'v')
-        return complete(w, w->pending) ? 0 : DW_E_SIGNATURE;
-    switch (c) {
-    case 'a':
-        w->pending++;
-        return ++w->arrays > DW_MAX_ARRAYS ? DW_E_DEPTH : 0;
-    case '(':
-        if (++w->structs > DW_MAX_STRUCTS)
-            return DW_E_DEPTH;
-        *++w->top = (struct level){')', 0, w->pending};
-        w->pending = 0;
-        return 0;
-    case '{':
-        if (w->pending == 0)
-            return DW_E_SIGNATURE;
-        *++w->top = (struct level){'}', 0, w->pending};
-        w->pending = 0;
-        return 0;
-    case ')':
-    case '}':
-        if (c != w->top->close || w->pending || w->top->members < (c == ')' ? 1 : 2))
-            return DW_E_SIGNATURE;
-        w->structs -= c == ')';
-        w->top--;
-        return complete(w, w->top[1].arrays) ? 0 : DW_E_SIGNATURE;
-    default:
-        return DW_E_SIGNATURE;
-    }
+    return w->p < w->end && types[(unsigned char)*w->p].simple;
 }
 
-static int check(const char *signature, size_t n, bool single, size_t *error_at)
+DW_INLINE bool at_code(const struct walk *w, char code)
 {
-    struct walk w;
-    w.level[0] = (struct level){'\0', 0, 0};
-    w.top = w.level;
-    w.arrays = w.structs = 0;
-    w.pending = 0;
+    return w->p < w->end && *w->p == code;
+}
 
-    int r = 0;
-    size_t at = 0;
-    for (; r == 0 && at < n; at++) {
-        if (at == DW_MAX_SIGNATURE)
-            r = DW_E_LIMIT;
-        else if (single && w.top == w.level && w.top->members == 1)
-            r = DW_E_SIGNATURE;
-        else
-            r = step(&w, signature[at]);
+/* Passes over one complete type that is no simple one, inside so many arrays and
+ * structs. Goes as deep as the type, which those limits bound. */
+static bool pass(struct walk *w, unsigned arrays, unsigned structs)
+{
+    const unsigned outer = arrays;
+    for (; at_code(w, 'a'); w->p++)
+        if (++arrays > DW_MAX_ARRAYS)
+            return stop(w, DW_E_DEPTH);
+    if (at_simple(w)) {
+        w->p++;
+    } else if (at_code(w, '(')) {
+        if (++structs > DW_MAX_STRUCTS)
+            return stop(w, DW_E_DEPTH);
+        w->p++;
+        do { /* one or more complete types */
+            if (at_simple(w))
+                w->p++;
+            else if (!pass(w, arrays, structs))
+                return false;
+        } while (!at_code(w, ')'));
+        w->p++;
+    } else if (at_code(w, '{') && arrays > outer) {
+        w->p++;
+        if (!at_simple(w) || *w->p == 'v')
+            return stop(w, DW_E_SIGNATURE); /* a key is basic */
+        w->p++;
+        if (at_simple(w))
+            w->p++;
+        else if (!pass(w, arrays, structs))
+            return false;
+        if (!at_code(w, '}'))
+            return stop(w, DW_E_SIGNATURE);
+        w->p++;
+    } else {
+        return stop(w, DW_E_SIGNATURE);
     }
-    if (r)
-        at--;
-    else if (w.top != w.level || w.pending || (single && w.top->members != 1))
-        r = DW_E_SIGNATURE;
-    if (r && error_at)
-        *error_at = at;
-    return r;
+    return true;
 }
 
 int dw_check_signature(const char *signature, size_t n, size_t *error_at)
 {
-    return check(signature, n, false, error_at);
+    const size_t max = n < DW_MAX_SIGNATURE ? n : DW_MAX_SIGNATURE;
+    struct walk w = {signature, signature + max, 0};
+    while (w.p < w.end) {
+        if (at_simple(&w))
+            w.p++;
+        else if (!pass(&w, 0, 0))
+            break;
+    }
+    if (n > max && w.p == w.end)
+        w.error = DW_E_LIMIT;
+    if (w.error && error_at)
+        *error_at = (size_t)(w.p - signature);
+    return w.error;
 }
 
 int dw_check_single(const char *signature, size_t n, size_t *error_at)
 {
     if (n == 1 && (dw_type_basic(*signature) || *signature == 'v'))
         return 0;
-    return check(signature, n, true, error_at);
+    int r = dw_check_signature(signature, n, error_at);
+    if (r)
+        return r;
+    size_t first = n ? dw_next_type(signature).n : 0;
+    if (n && first == n)
+        return 0;
+    if (error_at)
+        *error_at = first;
+    return DW_E_SIGNATURE;
 }
 
 dw_string dw_next_type(const char *signature)

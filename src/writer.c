@@ -12,20 +12,13 @@ enum { IDLE, OPEN, DONE };
 
 void dw_writer_init(dw_writer *w, void *buffer, size_t size, const dw_allocator *allocator)
 {
-    w->type = "";
-    w->at = w->fast = w->step = w->room = 0;
-    w->depth = 0;
-    w->frame[0] = (dw_writer_frame){w->type, 0, 0, 0};
-    w->state = IDLE;
-    w->swap = w->full = false;
-    w->fault = (dw_fault){0, 0, 0};
-    w->buffer = w->own = NULL;
+    w->own = NULL;
     w->own_size = 0;
     w->given = buffer;
     w->given_size = buffer ? size : 0;
     w->allocator = allocator;
-    w->fds = NULL;
-    w->n_fds = 0;
+    dw_writer_reset(w, 0);
+    w->state = IDLE;
 }
 
 void dw_writer_free(dw_writer *w)
@@ -46,15 +39,21 @@ void dw_writer_fail(dw_writer *w, int code, uint8_t field)
     w->fault = (dw_fault){code, field, (uint32_t)w->at};
     w->full = false;
     w->type = "";
-    w->step = w->fast = w->room = 0;
+    w->fast = w->room = 0;
 }
 
-/* Counting is not failing: the signature is still being followed. */
-bool dw_writer_failed(const dw_writer *w) { return w->fault.code && !w->full; }
+bool dw_writer_expect(dw_writer *w, char code)
+{
+    if (DW_LIKELY(*w->type == code))
+        return true;
+    dw_writer_fail(w, w->state == OPEN ? DW_E_TYPE : DW_E_STATE, 0);
+    return false;
+}
 
-bool dw_writer_begun(const dw_writer *w) { return w->state == OPEN; }
-
-dw_fault dw_writer_fault(const dw_writer *w) { return w->fault; }
+dw_fault dw_writer_fault(const dw_writer *w)
+{
+    return w->fault;
+}
 
 /* -- Room ----------------------------------------------------------------- */
 
@@ -96,7 +95,7 @@ static DW_NOINLINE bool make_room(dw_writer *w, size_t need)
     return true;
 }
 
-uint8_t *dw_writer_claim(dw_writer *w, size_t align, size_t len)
+DW_NOINLINE uint8_t *dw_writer_claim_slow(dw_writer *w, size_t align, size_t len)
 {
     if (dw_writer_failed(w))
         return NULL;
@@ -121,9 +120,11 @@ bool dw_writer_reset(dw_writer *w, char order)
 {
     bool known = order == 0 || order == DW_LITTLE || order == DW_BIG;
     w->type = "";
-    w->at = w->step = 0;
-    w->depth = 0;
-    w->frame[0] = (dw_writer_frame){w->type, 0, 0, 0};
+    w->wrap = w->element = NULL;
+    w->at = 0;
+    w->level = 0;
+    w->frames[0].kind = 0;
+    w->frames[0].depth = w->depth = 0;
     w->state = OPEN;
     w->swap = known && order && order != DW_NATIVE;
     w->full = false;
@@ -131,10 +132,7 @@ bool dw_writer_reset(dw_writer *w, char order)
     w->body_at = 0;
     w->fds = NULL;
     w->n_fds = 0;
-    if (w->own)
-        use(w, w->own, w->own_size);
-    else
-        use(w, w->given, w->given_size);
+    use(w, w->own ? w->own : w->given, w->own ? w->own_size : w->given_size);
     return known;
 }
 
@@ -144,7 +142,6 @@ void dw_writer_start_body(dw_writer *w, const char *signature)
         return;
     w->body_at = (uint32_t)w->at;
     w->type = signature;
-    w->step = 1;
 }
 
 void dw_begin_body(dw_writer *w, const char *signature, char order)
@@ -174,7 +171,7 @@ int dw_finish(dw_writer *w)
     else if (w->body_at && !w->full)
         dw_store32_order(w->buffer + 4, (uint32_t)w->at - w->body_at, w->swap);
     w->type = "";
-    w->step = w->fast = 0;
+    w->fast = 0;
     return w->fault.code;
 }
 
@@ -194,136 +191,19 @@ size_t dw_writer_size(const dw_writer *w)
     return w->state == DONE && !dw_writer_failed(w) ? w->at : 0;
 }
 
-/* -- Basic types ---------------------------------------------------------- */
-
-/* Whether a value of this type may come now; if not, that is the error. */
-static bool expect(dw_writer *w, char code)
-{
-    if (DW_LIKELY(*w->type == code))
-        return true;
-    dw_writer_fail(w, w->state == OPEN ? DW_E_TYPE : DW_E_STATE, 0);
-    return false;
-}
+/* -- Basic types of fixed size -------------------------------------------- */
 
 void dw_put_fixed_slow(dw_writer *w, char code, const void *value, size_t size)
 {
-    if (!expect(w, code))
+    if (!dw_writer_expect(w, code))
         return;
     uint8_t *p = dw_writer_claim(w, size, size);
     if (p && w->swap)
         dw_swap_copy(p, value, 1, size);
     else if (p)
         memcpy(p, value, size);
-    w->type += w->step;
-}
-
-/* Copies n bytes and tells whether all of them are ASCII but not NUL. Moves of
- * 16, 8 and 4 bytes that overlap cover any length without a loop over bytes. */
-static bool copy_ascii(uint8_t *to, const char *from, size_t n)
-{
-    uint64_t odd = 0;
-    if (n >= 8) {
-        for (size_t i = 0; i + 8 < n; i += 8) {
-            uint64_t v = dw_load64(from + i);
-            odd |= dw_word_odd(v);
-            dw_store64(to + i, v);
-        }
-        uint64_t v = dw_load64(from + n - 8);
-        odd |= dw_word_odd(v);
-        dw_store64(to + n - 8, v);
-    } else if (n >= 4) {
-        uint32_t a = dw_load32(from), b = dw_load32(from + n - 4);
-        odd = dw_word_odd((uint64_t)a << 32 | b);
-        dw_store32(to, a);
-        dw_store32(to + n - 4, b);
-    } else {
-        for (size_t i = 0; i < n; i++) {
-            odd |= dw_word_odd((uint8_t)from[i] | DW_ONES << 8);
-            to[i] = (uint8_t)from[i];
-        }
-    }
-    return odd == 0;
-}
-
-void dw_writer_string(dw_writer *w, const char *p, size_t n)
-{
-    if (n > DW_MAX_MESSAGE) {
-        dw_writer_fail(w, DW_E_LIMIT, 0);
-        return;
-    }
-    uint8_t *to = dw_writer_claim(w, 4, 4 + n + 1);
-    if (!to)
-        return;
-    dw_store32_order(to, (uint32_t)n, w->swap);
-    memcpy(to + 4, p, n);
-    to[4 + n] = 0;
-}
-
-void dw_put_string(dw_writer *w, const char *s) { dw_put_string_n(w, s, s ? strlen(s) : 0); }
-
-void dw_put_string_n(dw_writer *w, const char *p, size_t n)
-{
-    if (!expect(w, 's'))
-        return;
-    if (!p) {
-        dw_writer_fail(w, DW_E_ARGUMENT, 0);
-        return;
-    }
-    size_t start = w->at;
-    uint8_t *to = n > DW_MAX_MESSAGE ? NULL : dw_writer_claim(w, 4, 4 + n + 1);
-    bool ascii = false;
-    if (to) {
-        dw_store32_order(to, (uint32_t)n, w->swap);
-        ascii = copy_ascii(to + 4, p, n);
-        to[4 + n] = 0;
-    } else if (n > DW_MAX_MESSAGE) {
-        dw_writer_fail(w, DW_E_LIMIT, 0);
-    }
-    if (DW_UNLIKELY(!ascii) && !dw_writer_failed(w) && !dw_utf8_valid(p, n)) {
-        w->at = start;
-        dw_writer_fail(w, DW_E_UTF8, 0);
-    }
-    w->type += w->step;
-}
-
-void dw_put_object_path(dw_writer *w, const char *s)
-{
-    dw_put_object_path_n(w, s, s ? strlen(s) : 0);
-}
-
-void dw_put_object_path_n(dw_writer *w, const char *p, size_t n)
-{
-    if (!expect(w, 'o'))
-        return;
-    if (!p || !dw_path_valid(p, n))
-        dw_writer_fail(w, p ? DW_E_PATH : DW_E_ARGUMENT, 0);
-    else
-        dw_writer_string(w, p, n);
-    w->type += w->step;
-}
-
-void dw_put_signature(dw_writer *w, const char *s) { dw_put_signature_n(w, s, s ? strlen(s) : 0); }
-
-void dw_put_signature_n(dw_writer *w, const char *p, size_t n)
-{
-    if (!expect(w, 'g'))
-        return;
-    int r = p ? dw_check_signature(p, n, NULL) : DW_E_ARGUMENT;
-    if (r)
-        dw_writer_fail(w, r, 0);
-    else
-        dw_writer_signature(w, p, n);
-    w->type += w->step;
-}
-
-void dw_writer_signature(dw_writer *w, const char *p, size_t n)
-{
-    uint8_t *to = dw_writer_claim(w, 1, 1 + n + 1);
-    if (!to)
-        return;
-    to[0] = (uint8_t)n;
-    memcpy(to + 1, p, n);
-    to[1 + n] = 0;
+    if (!dw_writer_failed(w))
+        dw_writer_step(w);
 }
 
 void dw_put_unix_fd(dw_writer *w, uint32_t index)

@@ -5,46 +5,46 @@
 
 #include "dwire/signature.h"
 
-/* Opens a container: what may come next is at type. */
-static void push(dw_writer *w, char kind, const char *type)
-{
-    w->frame[++w->depth] = (dw_writer_frame){w->type, 0, 0, kind};
-    w->type = type;
-    w->step = 1;
-}
-
 /* Whether a container with this type code may be opened now. */
 static bool may_open(dw_writer *w, char code)
 {
-    if (*w->type != code)
-        dw_writer_fail(w, dw_writer_begun(w) ? DW_E_TYPE : DW_E_STATE, 0);
-    else if (w->depth == DW_MAX_DEPTH)
+    if (!dw_writer_expect(w, code))
+        return false;
+    if (w->depth == DW_MAX_DEPTH)
         dw_writer_fail(w, DW_E_DEPTH, 0);
-    else
-        return true;
-    return false;
+    return w->depth < DW_MAX_DEPTH;
 }
 
-/* Whether the innermost container is of this kind, and complete: its type ends
- * in this bracket. */
-static bool may_close(dw_writer *w, char kind, char end)
+/* Whether the innermost open container is of this kind and complete: so it is
+ * if type, in the signature, stands at its end. */
+static bool may_close(dw_writer *w, char kind, bool at_end)
 {
-    if (w->frame[w->depth].kind != kind)
-        dw_writer_fail(w, DW_E_STATE, 0);
-    else if (*w->type != end)
-        dw_writer_fail(w, DW_E_TYPE, 0);
-    else
-        return true;
-    return false;
+    if (dw_writer_failed(w))
+        return false;
+    bool innermost = w->frames[w->level].kind == kind && w->frames[w->level].depth == w->depth;
+    if (!innermost || !at_end)
+        dw_writer_fail(w, innermost ? DW_E_TYPE : DW_E_STATE, 0);
+    return innermost && at_end;
 }
 
-/* After a container whose type ends before next: in an array the element type
- * comes once more. (Else the second u of auu would be taken for an element.) */
-static void go_on(dw_writer *w, const char *next)
+/* Opens an array or variant. What may come next starts at type and, in an array,
+ * again whenever it has come to wrap; resume is where the signature goes on. */
+static void push(dw_writer *w, char kind, const char *type, const char *wrap, const char *resume)
 {
-    const dw_writer_frame *f = &w->frame[w->depth];
-    w->type = f->kind == 'a' ? f->type : next;
-    w->step = 1;
+    w->frames[++w->level] =
+        (dw_writer_frame){w->element, w->wrap, resume, (uint32_t)w->at, 0, ++w->depth, kind};
+    w->type = type;
+    w->element = wrap ? type : NULL;
+    w->wrap = wrap;
+}
+
+static void pop(dw_writer *w)
+{
+    const dw_writer_frame *f = &w->frames[w->level--];
+    w->depth--;
+    w->element = f->element;
+    w->wrap = f->wrap;
+    w->type = f->resume == w->wrap ? w->element : f->resume;
 }
 
 /* -- Arrays --------------------------------------------------------------- */
@@ -65,24 +65,19 @@ void dw_open_array(dw_writer *w)
 {
     if (!may_open(w, 'a'))
         return;
-    const char *element = w->type + 1;
-    uint8_t pad = array_head(w, dw_type_align(*element), 0);
+    dw_string element = dw_next_type(w->type + 1);
+    uint8_t pad = array_head(w, dw_type_align(*element.p), 0);
     if (dw_writer_failed(w))
         return;
-    push(w, 'a', element);
-    w->frame[w->depth] = (dw_writer_frame){element, (uint32_t)w->at, pad, 'a'};
-    w->step = !dw_type_basic(*element);
+    push(w, 'a', element.p, element.p + element.n, element.p + element.n);
+    w->frames[w->level].pad = pad;
 }
 
 void dw_close_array(dw_writer *w)
 {
-    if (dw_writer_failed(w))
+    if (!may_close(w, 'a', w->type == w->element))
         return;
-    const dw_writer_frame *f = &w->frame[w->depth];
-    if (f->kind != 'a') {
-        dw_writer_fail(w, DW_E_STATE, 0);
-        return;
-    }
+    const dw_writer_frame *f = &w->frames[w->level];
     size_t len = w->at - f->start;
     if (len > DW_MAX_ARRAY) {
         dw_writer_fail(w, DW_E_LIMIT, 0);
@@ -90,9 +85,7 @@ void dw_close_array(dw_writer *w)
     }
     if (!w->full)
         dw_store32_order(w->buffer + f->start - f->pad - 4, (uint32_t)len, w->swap);
-    w->depth--;
-    dw_string element = dw_next_type(f->type);
-    go_on(w, element.p + element.n);
+    pop(w);
 }
 
 uint8_t *dw_writer_claim_array(dw_writer *w, char code, size_t n)
@@ -110,8 +103,10 @@ uint8_t *dw_writer_claim_array(dw_writer *w, char code, size_t n)
     }
     array_head(w, size, (uint32_t)(n * size));
     uint8_t *p = dw_writer_claim(w, 1, n * size);
-    if (!dw_writer_failed(w))
-        go_on(w, w->type + 2);
+    if (!dw_writer_failed(w)) {
+        w->type++;
+        dw_writer_step(w);
+    }
     return p;
 }
 
@@ -164,27 +159,23 @@ void dw_put_string_array(dw_writer *w, const char *const *strings, size_t n)
 
 /* -- Structs, entries, variants ------------------------------------------- */
 
-static void open_group(dw_writer *w, char code)
+void dw_open_slow(dw_writer *w, char code)
 {
     if (!may_open(w, code))
         return;
     dw_writer_claim(w, 8, 0);
-    if (!dw_writer_failed(w))
-        push(w, code, w->type + 1);
-}
-
-static void close_group(dw_writer *w, char code, char end)
-{
-    if (!may_close(w, code, end))
+    if (dw_writer_failed(w))
         return;
-    w->depth--;
-    go_on(w, w->type + 1);
+    w->depth++;
+    w->type++;
 }
 
-void dw_open_struct(dw_writer *w) { open_group(w, '('); }
-void dw_close_struct(dw_writer *w) { close_group(w, '(', ')'); }
-void dw_open_entry(dw_writer *w) { open_group(w, '{'); }
-void dw_close_entry(dw_writer *w) { close_group(w, '{', '}'); }
+/* Only for what is wrong: the signature does not have the closing bracket here.
+ * If a struct or entry is open, a value is missing in it, else there is none. */
+void dw_close_slow(dw_writer *w)
+{
+    dw_writer_fail(w, w->depth > w->frames[w->level].depth ? DW_E_TYPE : DW_E_STATE, 0);
+}
 
 void dw_open_variant(dw_writer *w, const char *signature)
 {
@@ -198,13 +189,11 @@ void dw_open_variant(dw_writer *w, const char *signature)
     }
     dw_writer_signature(w, signature, n);
     if (!dw_writer_failed(w))
-        push(w, 'v', signature);
+        push(w, 'v', signature, NULL, w->type + 1);
 }
 
 void dw_close_variant(dw_writer *w)
 {
-    if (!may_close(w, 'v', '\0'))
-        return;
-    const char *place = w->frame[w->depth--].type;
-    go_on(w, place + 1);
+    if (may_close(w, 'v', *w->type == 0))
+        pop(w);
 }

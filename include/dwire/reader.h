@@ -25,28 +25,33 @@ extern "C" {
 
 struct dw_message;
 
-/* A container that has been entered. */
+/* An array or variant that has been entered, and what was around it. (A struct
+ * or entry needs no memory: the brackets in the signature tell.) */
 typedef struct dw_reader_frame {
-    const char *type; /* array: its element type; others: their own place in the signature */
-    uint32_t end;     /* array: where what encloses it ends */
-    char kind;        /* 'a' '(' '{' 'v', or 0 for the body itself */
+    const char *element, *wrap; /* as they were around it */
+    const char *resume;         /* where the signature goes on after it */
+    uint32_t end;               /* where what encloses it ends */
+    uint8_t depth;              /* containers entered, this one included */
+    char kind;                  /* 'a', 'v', or 0 for the body itself */
 } dw_reader_frame;
 
 /* A reader. All of it is private; the struct is public so that it can live on
- * the stack and the fast paths can be inlined. A copy is a bookmark: it reads
- * on from where it was made. */
+ * the stack and the fast paths can be inlined. A copy is a bookmark: it reads on
+ * from where it was made. */
 typedef struct dw_reader {
-    const char *type; /* next in the signature; an empty string after an error */
+    const char *type;    /* next in the signature; an empty string after an error */
+    const char *wrap;    /* in an array: where its element type ends, and */
+    const char *element; /*  where it starts, to come back to after each */
     const uint8_t *bytes;
     size_t at;
     size_t fast; /* end for the inline paths: 0 for what needs the slow ones */
-    size_t step; /* by how much a basic value moves type: 0 in an array of them */
     size_t end;  /* of the innermost array, or of the body */
     uint32_t n_fds;
-    uint8_t depth;
-    bool swap; /* foreign byte order */
+    uint8_t depth; /* containers entered */
+    uint8_t level; /* those of them that have a frame */
+    bool swap;     /* foreign byte order */
     dw_fault fault;
-    dw_reader_frame frame[DW_MAX_DEPTH + 1];
+    dw_reader_frame frames[DW_MAX_DEPTH + 1];
 } dw_reader;
 
 /* Starts reading the body of a message that dw_message_parse or dw_receive
@@ -104,10 +109,10 @@ DW_API uint32_t dw_get_unix_fd(dw_reader *r);
 
 DW_API size_t dw_enter_array(dw_reader *r);
 DW_API void dw_leave_array(dw_reader *r);
-DW_API void dw_enter_struct(dw_reader *r);
-DW_API void dw_leave_struct(dw_reader *r);
-DW_API void dw_enter_entry(dw_reader *r);
-DW_API void dw_leave_entry(dw_reader *r);
+static inline void dw_enter_struct(dw_reader *r);
+static inline void dw_leave_struct(dw_reader *r);
+static inline void dw_enter_entry(dw_reader *r);
+static inline void dw_leave_entry(dw_reader *r);
 DW_API dw_string dw_enter_variant(dw_reader *r);
 DW_API void dw_leave_variant(dw_reader *r);
 
@@ -176,6 +181,16 @@ DW_API int dw_copy(dw_reader *r, dw_writer *w);
 /* What the fast path does not do: errors and the foreign byte order. Writes
  * the value, or zero. */
 DW_API void dw_get_fixed_slow(dw_reader *r, char code, void *value, size_t size);
+DW_API void dw_enter_slow(dw_reader *r, char code);
+DW_API void dw_leave_slow(dw_reader *r, char code);
+
+/* A complete type that is one byte long, or ends with this one, has been read.
+ * In an array the element type comes once more. */
+static inline void dw_reader_step(dw_reader *r)
+{
+    const char *next = r->type + 1;
+    r->type = next == r->wrap ? r->element : next;
+}
 
 /* Whether one of the pad bytes at p is not zero, without a branch: size bytes
  * can be read there, and pad is less than size, which is 1, 2, 4 or 8. */
@@ -198,10 +213,54 @@ static inline void dw_get_fixed(dw_reader *r, char code, void *value, size_t siz
                   !dw_padding_bad(r->bytes + r->at, at - r->at, size))) {
         memcpy(value, r->bytes + at, size);
         r->at = at + size;
-        r->type += r->step;
+        dw_reader_step(r);
     } else {
         dw_get_fixed_slow(r, code, value, size);
     }
+}
+
+/* A struct or entry; code is the bracket that opens or closes it. */
+static inline void dw_enter_group(dw_reader *r, char code)
+{
+    size_t at = (r->at + 7) & ~(size_t)7;
+    if (DW_LIKELY(*r->type == code && r->at + 8 <= r->fast && r->depth < DW_MAX_DEPTH &&
+                  !dw_padding_bad(r->bytes + r->at, at - r->at, 8))) {
+        r->at = at;
+        r->depth++;
+        r->type++;
+    } else {
+        dw_enter_slow(r, code);
+    }
+}
+
+static inline void dw_leave_group(dw_reader *r, char code)
+{
+    if (DW_LIKELY(*r->type == code)) {
+        r->depth--;
+        dw_reader_step(r);
+    } else {
+        dw_leave_slow(r, code);
+    }
+}
+
+static inline void dw_enter_struct(dw_reader *r)
+{
+    dw_enter_group(r, '(');
+}
+
+static inline void dw_leave_struct(dw_reader *r)
+{
+    dw_leave_group(r, ')');
+}
+
+static inline void dw_enter_entry(dw_reader *r)
+{
+    dw_enter_group(r, '{');
+}
+
+static inline void dw_leave_entry(dw_reader *r)
+{
+    dw_leave_group(r, '}');
 }
 
 #define DW_GET_ARRAY(name, type, code)                                                             \
@@ -248,8 +307,9 @@ static inline bool dw_get_boolean(dw_reader *r)
 
 static inline bool dw_more(const dw_reader *r)
 {
-    return r->frame[r->depth].kind == 'a' ? r->at < r->end
-                                          : *r->type != 0 && *r->type != ')' && *r->type != '}';
+    if (r->type == r->element)
+        return r->at < r->end;
+    return *r->type != 0 && *r->type != ')' && *r->type != '}';
 }
 
 static inline char dw_next_code(const dw_reader *r)

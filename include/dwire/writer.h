@@ -25,27 +25,32 @@
 extern "C" {
 #endif
 
-/* An open container. */
+/* An open array or variant, and what was around it. (An open struct or entry
+ * needs no memory: the brackets in the signature tell.) */
 typedef struct dw_writer_frame {
-    const char *type; /* array: its element type; others: their own place in the signature */
-    uint32_t start;   /* array: where its elements start */
-    uint8_t pad;      /* array: bytes of padding between its length and there */
-    char kind;        /* 'a' '(' '{' 'v', or 0 for the body itself */
+    const char *element, *wrap; /* as they were around it */
+    const char *resume;         /* where the signature goes on after it */
+    uint32_t start;             /* array: where its elements start */
+    uint8_t pad;                /* array: bytes of padding between its length and there */
+    uint8_t depth;              /* open containers, this one included */
+    char kind;                  /* 'a', 'v', or 0 for the body itself */
 } dw_writer_frame;
 
 /* A writer. All of it is private; the struct is public so that it can live on
  * the stack and the fast paths can be inlined. To be copied by nobody. */
 typedef struct dw_writer {
-    const char *type; /* next in the signature; an empty string after an error */
+    const char *type;    /* next in the signature; an empty string after an error */
+    const char *wrap;    /* in an array: where its element type ends, and */
+    const char *element; /*  where it starts, to come back to after each */
     uint8_t *buffer;
     size_t at;   /* bytes written, or counted */
     size_t fast; /* room for the inline paths: 0 for what needs the slow ones */
-    size_t step; /* by how much a basic value moves type: 0 in an array of them */
     size_t room; /* bytes at buffer; 0 while counting */
     uint32_t body_at;
     uint32_t n_fds;
     const int *fds;
     uint8_t depth; /* open containers */
+    uint8_t level; /* those of them that have a frame */
     uint8_t state;
     bool swap; /* foreign byte order */
     bool full; /* ran out of room: counting */
@@ -55,7 +60,7 @@ typedef struct dw_writer {
     uint8_t *given; /* the caller's buffer */
     size_t given_size;
     const dw_allocator *allocator;
-    dw_writer_frame frame[DW_MAX_DEPTH + 1];
+    dw_writer_frame frames[DW_MAX_DEPTH + 1];
 } dw_writer;
 
 /* Sets a writer up. buffer may be NULL with size 0; allocator may be NULL:
@@ -134,10 +139,10 @@ DW_API void dw_put_unix_fd(dw_writer *w, uint32_t index);
 
 DW_API void dw_open_array(dw_writer *w);
 DW_API void dw_close_array(dw_writer *w); /* DW_E_LIMIT over 64 MiB */
-DW_API void dw_open_struct(dw_writer *w);
-DW_API void dw_close_struct(dw_writer *w);
-DW_API void dw_open_entry(dw_writer *w);
-DW_API void dw_close_entry(dw_writer *w);
+static inline void dw_open_struct(dw_writer *w);
+static inline void dw_close_struct(dw_writer *w);
+static inline void dw_open_entry(dw_writer *w);
+static inline void dw_close_entry(dw_writer *w);
 DW_API void dw_open_variant(dw_writer *w, const char *signature);
 DW_API void dw_close_variant(dw_writer *w);
 
@@ -171,6 +176,18 @@ DW_API void dw_put_array(dw_writer *w, char code, const void *values, size_t n);
  * order. */
 DW_API void dw_put_fixed_slow(dw_writer *w, char code, const void *value, size_t size);
 
+DW_API void dw_open_slow(dw_writer *w, char code);
+DW_API void dw_close_slow(dw_writer *w);
+
+/* A complete type that is one byte long, or ends with this one, has been
+ * written. In an array the element type comes once more. (Else the second u of
+ * auu would be taken for an element.) */
+static inline void dw_writer_step(dw_writer *w)
+{
+    const char *next = w->type + 1;
+    w->type = next == w->wrap ? w->element : next;
+}
+
 /* One value of fixed size, which is a power of two and also its alignment. The
  * padding is zeroed without a branch: size bytes of zero from here on reach no
  * further than the value does. */
@@ -181,10 +198,53 @@ static inline void dw_put_fixed(dw_writer *w, char code, const void *value, size
         memset(w->buffer + w->at, 0, size);
         memcpy(w->buffer + at, value, size);
         w->at = at + size;
-        w->type += w->step;
+        dw_writer_step(w);
     } else {
         dw_put_fixed_slow(w, code, value, size);
     }
+}
+
+/* A struct or entry; code is the bracket that opens or closes it. */
+static inline void dw_open_group(dw_writer *w, char code)
+{
+    if (DW_LIKELY(*w->type == code && w->at + 8 <= w->fast && w->depth < DW_MAX_DEPTH)) {
+        memset(w->buffer + w->at, 0, 8);
+        w->at = (w->at + 7) & ~(size_t)7;
+        w->depth++;
+        w->type++;
+    } else {
+        dw_open_slow(w, code);
+    }
+}
+
+static inline void dw_close_group(dw_writer *w, char code)
+{
+    if (DW_LIKELY(*w->type == code)) {
+        w->depth--;
+        dw_writer_step(w);
+    } else {
+        dw_close_slow(w);
+    }
+}
+
+static inline void dw_open_struct(dw_writer *w)
+{
+    dw_open_group(w, '(');
+}
+
+static inline void dw_close_struct(dw_writer *w)
+{
+    dw_close_group(w, ')');
+}
+
+static inline void dw_open_entry(dw_writer *w)
+{
+    dw_open_group(w, '{');
+}
+
+static inline void dw_close_entry(dw_writer *w)
+{
+    dw_close_group(w, '}');
 }
 
 #define DW_PUT_FIXED(name, type, code)                                                             \
