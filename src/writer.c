@@ -72,9 +72,10 @@ static DW_NOINLINE bool make_room(dw_writer *w, size_t need)
 {
     if (w->full)
         return false;
-    if (!w->allocator) {
-        dw_writer_fail(w, DW_E_NO_ROOM, 0);
+    if (!w->allocator) { /* not by dw_writer_fail: the signature is still followed */
+        w->fault = (dw_fault){DW_E_NO_ROOM, 0, (uint32_t)w->at};
         w->full = true;
+        w->fast = w->room = 0;
         return false;
     }
     size_t size = w->room < SMALLEST / 2 ? SMALLEST : 2 * w->room;
