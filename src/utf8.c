@@ -61,46 +61,73 @@ DW_INLINE uint64_t step(uint64_t state, char byte)
     return rows[(unsigned char)byte] >> (state & STATE);
 }
 
-/* Whether a block is nothing but ASCII without NUL. */
-enum { BLOCK = 16 };
+/* The automaton over n bytes, ASCII eight at a time. Returns the state at the end. */
+static uint64_t run(const char *p, size_t n)
+{
+    uint64_t state = ACCEPT;
+    size_t at = 0;
+    for (; n - at >= 8; at += 8) {
+        if ((state & STATE) == ACCEPT && !dw_word_odd(dw_load64(p + at)))
+            continue;
+        for (size_t i = 0; i < 8; i++)
+            state = step(state, p[at + i]);
+    }
+    for (; at < n; at++)
+        state = step(state, p[at]);
+    return state & STATE;
+}
 
-#if DW_SSE2
-DW_INLINE bool plain(const char *p)
+#if DW_VECTOR
+/* A byte of a block is judged by itself and the three before it. */
+enum { BLOCK = sizeof(dw_vector), BEFORE = 3 };
+
+/* The bytes that are wrong where they stand, in their top bits. */
+DW_INLINE dw_vector wrong(const char *p)
 {
-    __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
-    return _mm_movemask_epi8(_mm_or_si128(v, _mm_cmpeq_epi8(v, _mm_setzero_si128()))) == 0;
+    dw_vector v = dw_load_vector(p), before = dw_load_vector(p - 1);
+    dw_vector due = (dw_vector)(before >= 0xc0) | (dw_vector)(dw_load_vector(p - 2) >= 0xe0) |
+                    (dw_vector)(dw_load_vector(p - 3) >= 0xf0);
+    dw_vector tail = (dw_vector)((v & 0xc0) == 0x80);
+    dw_vector from90 = (dw_vector)(v >= 0x90), froma0 = (dw_vector)(v >= 0xa0);
+    dw_vector never =
+        (dw_vector)(v == 0) | (dw_vector)((v & 0xfe) == 0xc0) | (dw_vector)(v >= 0xf5);
+    dw_vector narrow =
+        ((dw_vector)(before == 0xe0) & ~froma0) | ((dw_vector)(before == 0xed) & froma0) |
+        ((dw_vector)(before == 0xf0) & ~from90) | ((dw_vector)(before == 0xf4) & from90);
+    return (due ^ tail) | never | narrow;
 }
-#elif DW_NEON
-DW_INLINE bool plain(const char *p)
+
+/* Whether the bytes before p end inside a character. */
+DW_INLINE bool unfinished(const char *p)
 {
-    int8x16_t v = vld1q_s8((const int8_t *)p);
-    return vminvq_s8(v) > 0;
+    const unsigned char *u = (const unsigned char *)p;
+    return u[-1] >= 0xc0 || u[-2] >= 0xe0 || u[-3] >= 0xf0;
 }
-#else
-DW_INLINE bool plain(const char *p)
+
+/* At least BEFORE + BLOCK bytes; the last block overlaps the one before. */
+static bool blocks_valid(const char *p, size_t n)
 {
-    return (dw_word_odd(dw_load64(p)) | dw_word_odd(dw_load64(p + 8))) == 0;
+    dw_vector bad = {0};
+    for (size_t at = BEFORE; n - at > BLOCK; at += BLOCK)
+        if (!dw_ascii(NULL, p + at, BLOCK) || unfinished(p + at))
+            bad |= wrong(p + at);
+    bad |= wrong(p + n - BLOCK);
+    return run(p, BEFORE) != REJECT && !dw_vector_tops(bad) && !unfinished(p + n);
 }
 #endif
 
 bool dw_utf8_valid(const char *p, size_t n)
 {
-    uint64_t state = ACCEPT;
-    size_t at = 0;
-    for (; n - at >= BLOCK; at += BLOCK) {
-        if ((state & STATE) == ACCEPT && plain(p + at))
-            continue;
-        for (size_t i = 0; i < BLOCK; i++)
-            state = step(state, p[at + i]);
-    }
-    for (; at < n; at++)
-        state = step(state, p[at]);
-    return (state & STATE) == ACCEPT;
+#if DW_VECTOR
+    if (n >= BEFORE + BLOCK)
+        return blocks_valid(p, n);
+#endif
+    return run(p, n) == ACCEPT;
 }
 
 int dw_check_utf8(const char *p, size_t n, size_t *error_at)
 {
-    if (DW_LIKELY(dw_utf8_valid(p, n)))
+    if (DW_LIKELY(dw_ascii(NULL, p, n)) || dw_utf8_valid(p, n))
         return 0;
     size_t at = 0;
     for (uint64_t state = ACCEPT; at < n; at++) {
