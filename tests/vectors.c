@@ -81,11 +81,21 @@ static const struct {
     const char *kind;
     judge *judge;
 } kinds[] = {
-    {"message", judge_message},     {"prefix", judge_prefix}, {"body", judge_body},
-    {"signature", judge_signature}, {"single", judge_single}, {"path", judge_path},
-    {"interface", judge_interface}, {"member", judge_member}, {"error", judge_error},
-    {"busname", judge_busname},     {"utf8", judge_utf8},     {"address", judge_address},
+    {"message", judge_message},
+    {"prefix", judge_prefix},
+    {"body", judge_body},
+    {"signature", judge_signature},
+    {"single", judge_single},
+    {"path", judge_path},
+    {"interface", judge_interface},
+    {"member", judge_member},
+    {"error", judge_error},
+    {"busname", judge_busname},
+    {"utf8", judge_utf8},
+    {"address", judge_address},
     {"escape", judge_escape},
+    {"auth-server", judge_auth_server},
+    {"auth-client", judge_auth_client},
 };
 
 static outcome judge_row(const vector *v, text *got)

@@ -21,6 +21,9 @@ judge judge_message, judge_prefix, judge_body;
 judge judge_signature, judge_single, judge_path, judge_interface, judge_member, judge_error,
     judge_busname, judge_utf8, judge_address, judge_escape;
 
+/* vectors_auth.c */
+judge judge_auth_server, judge_auth_client;
+
 /* For the judges: whether the row expected this verdict, "valid", "invalid" or
  * "incomplete". What may be either is looked up in the table of choices, and is
  * free where it is not in there. */
