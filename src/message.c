@@ -365,11 +365,12 @@ int dw_message_check(const dw_message *m, dw_fault *fault)
 
 /* -- Keeping -------------------------------------------------------------- */
 
-/* A view of the same place in a copy of the bytes. */
+/* A view of the same place in a copy of the bytes. An empty one may be a view
+ * into them too, of the signature. */
 static dw_string moved(dw_string s, const dw_message *from, const uint8_t *to)
 {
     if (!s.n)
-        return s;
+        return (dw_string){"", 0};
     return (dw_string){(const char *)to + (s.p - (const char *)from->bytes), s.n};
 }
 
