@@ -37,20 +37,25 @@ DW_API int dw_check_address(const char *text, size_t *error_at);
 /* Starts a walk. The text must stay as it is for as long as the walk lasts. */
 DW_API void dw_address_init(dw_address *a, const char *text);
 
-/* Goes to the next entry. Returns 1, 0 at the end, or DW_E_ADDRESS. An empty
- * list is an error, an entry without keys is not. */
+/* Goes to the next entry. Returns 1, 0 at the end, or DW_E_ADDRESS: an empty
+ * list or entry, one without a transport or its colon. An entry without keys
+ * is none, nor is a semicolon at the end. What a transport or a key is called
+ * is the caller's to judge. */
 DW_API int dw_address_next(dw_address *a);
 
 /* The next key of the entry and its value with the escapes undone. The value
  * is written to value and NUL-terminated (it may hold NULs of its own; len
- * counts without the last one); it is never longer than the text. Returns 1, 0
- * when there are no more keys, DW_E_ADDRESS, or DW_E_NO_ROOM where the value
- * and its NUL do not fit into size bytes. */
+ * counts without the last one); it is never longer than the text. A key may
+ * come twice: libdbus takes the first. Returns 1, 0 when there are no more
+ * keys, DW_E_ADDRESS (no key, no "=", no value, a wrong escape or a byte that
+ * should be one), or DW_E_NO_ROOM where the value and its NUL do not fit into
+ * size bytes: len tells the length then too, and the key comes again. */
 DW_API int dw_address_key(dw_address *a, dw_string *key, char *value, size_t size, size_t *len);
 
 /* Escapes n bytes for use as a value: all but [-0-9A-Za-z_/.\*] becomes %xx.
  * Writes at most size bytes, NUL included, and returns the length that the
- * whole has without its NUL (so a result >= size was cut short). */
+ * whole has without its NUL (so a result >= size was cut short). out may be
+ * NULL where size is 0. */
 DW_API size_t dw_address_escape(const void *p, size_t n, char *out, size_t size);
 
 typedef enum dw_bus { DW_BUS_SESSION, DW_BUS_SYSTEM } dw_bus;
