@@ -182,16 +182,34 @@ static DW_NOINLINE dw_string bad_string(dw_reader *r, dw_string s, char code)
     return nothing;
 }
 
-dw_string dw_get_string(dw_reader *r)
+/* A string that is not plain ASCII, or that something is wrong with. */
+static DW_NOINLINE dw_string get_odd_string(dw_reader *r)
 {
     if (!dw_reader_expect(r, 's'))
         return nothing;
     dw_string s = dw_reader_text(r);
-    if (DW_UNLIKELY(!dw_ascii(NULL, s.p, s.n)) && !dw_utf8_valid(s.p, s.n))
+    if (!dw_utf8_valid(s.p, s.n))
         return bad_string(r, s, 's');
-    if (DW_LIKELY(!r->fault.code))
+    if (!r->fault.code)
         dw_reader_step(r);
     return s;
+}
+
+dw_string dw_get_string(dw_reader *r)
+{
+    const size_t at = dw_align(r->at, 4);
+    if (DW_LIKELY(*r->type == 's' && at + 5 <= r->end)) {
+        const uint8_t *p = r->bytes + at;
+        const uint32_t n = dw_load32_order(p, r->swap);
+        if (DW_LIKELY(n <= r->end - at - 5 && p[4 + n] == 0 &&
+                      !dw_padding_bad(r->bytes + r->at, at - r->at, 4) &&
+                      dw_ascii(NULL, (const char *)p + 4, n))) {
+            r->at = at + 5 + n;
+            dw_reader_step(r);
+            return (dw_string){(const char *)p + 4, n};
+        }
+    }
+    return get_odd_string(r);
 }
 
 dw_string dw_get_object_path(dw_reader *r)

@@ -33,84 +33,71 @@ bool dw_type_basic(char code)
     return types[(unsigned char)code].basic;
 }
 
-/* A walk along a signature. */
-struct walk {
-    const char *p, *end;
+/* Whether a code that is a complete type by itself is there. Most are, so they
+ * are passed over in loops of their own. */
+DW_INLINE bool at_simple(const char *p, const char *end)
+{
+    return p < end && types[(unsigned char)*p].simple;
+}
+
+/* Where and how a signature is wrong. */
+struct wrong {
+    const char *at;
     int error;
 };
 
-static bool stop(struct walk *w, int error)
+static const char *stop(struct wrong *wrong, const char *at, int error)
 {
-    w->error = error;
-    return false;
+    *wrong = (struct wrong){at, error};
+    return NULL;
 }
 
-/* Whether there is a code that is a complete type by itself. Most are, so they
- * are passed over in loops of their own. */
-DW_INLINE bool at_simple(const struct walk *w)
+/* Passes over one complete type inside so many arrays and structs. Returns its
+ * end, or NULL. Goes as deep as the type, which those limits bound. */
+static const char *pass(const char *p, const char *end, unsigned arrays, unsigned structs,
+                        struct wrong *wrong)
 {
-    return w->p < w->end && types[(unsigned char)*w->p].simple;
-}
-
-DW_INLINE bool at_code(const struct walk *w, char code)
-{
-    return w->p < w->end && *w->p == code;
-}
-
-/* Passes over one complete type that is no simple one, inside so many arrays and
- * structs. Goes as deep as the type, which those limits bound. */
-static bool pass(struct walk *w, unsigned arrays, unsigned structs)
-{
-    const unsigned outer = arrays;
-    for (; at_code(w, 'a'); w->p++)
+    bool array = false;
+    for (; p < end && *p == 'a'; p++) {
+        array = true;
         if (++arrays > DW_MAX_ARRAYS)
-            return stop(w, DW_E_DEPTH);
-    if (at_simple(w)) {
-        w->p++;
-    } else if (at_code(w, '(')) {
-        if (++structs > DW_MAX_STRUCTS)
-            return stop(w, DW_E_DEPTH);
-        w->p++;
-        do { /* one or more complete types */
-            if (at_simple(w))
-                w->p++;
-            else if (!pass(w, arrays, structs))
-                return false;
-        } while (!at_code(w, ')'));
-        w->p++;
-    } else if (at_code(w, '{') && arrays > outer) {
-        w->p++;
-        if (!at_simple(w) || *w->p == 'v')
-            return stop(w, DW_E_SIGNATURE); /* a key is basic */
-        w->p++;
-        if (at_simple(w))
-            w->p++;
-        else if (!pass(w, arrays, structs))
-            return false;
-        if (!at_code(w, '}'))
-            return stop(w, DW_E_SIGNATURE);
-        w->p++;
-    } else {
-        return stop(w, DW_E_SIGNATURE);
+            return stop(wrong, p, DW_E_DEPTH);
     }
-    return true;
+    if (at_simple(p, end))
+        return p + 1;
+    if (p < end && *p == '(') {
+        if (++structs > DW_MAX_STRUCTS)
+            return stop(wrong, p, DW_E_DEPTH);
+        p++;
+        do { /* one or more complete types */
+            p = at_simple(p, end) ? p + 1 : pass(p, end, arrays, structs, wrong);
+        } while (p && !(p < end && *p == ')'));
+        return p ? p + 1 : NULL;
+    }
+    if (!array || p == end || *p != '{')
+        return stop(wrong, p, DW_E_SIGNATURE);
+    p++;
+    if (!at_simple(p, end) || *p == 'v')
+        return stop(wrong, p, DW_E_SIGNATURE); /* a key is basic */
+    p++;
+    p = at_simple(p, end) ? p + 1 : pass(p, end, arrays, structs, wrong);
+    if (p && (p == end || *p != '}'))
+        return stop(wrong, p, DW_E_SIGNATURE);
+    return p ? p + 1 : NULL;
 }
 
 int dw_check_signature(const char *signature, size_t n, size_t *error_at)
 {
     const size_t max = n < DW_MAX_SIGNATURE ? n : DW_MAX_SIGNATURE;
-    struct walk w = {signature, signature + max, 0};
-    while (w.p < w.end) {
-        if (at_simple(&w))
-            w.p++;
-        else if (!pass(&w, 0, 0))
-            break;
-    }
-    if (n > max && w.p == w.end)
-        w.error = DW_E_LIMIT;
-    if (w.error && error_at)
-        *error_at = (size_t)(w.p - signature);
-    return w.error;
+    const char *p = signature, *end = signature + max;
+    struct wrong wrong = {end, n > max ? DW_E_LIMIT : 0};
+    while (p && p < end)
+        p = at_simple(p, end) ? p + 1 : pass(p, end, 0, 0, &wrong);
+    if (wrong.at == end && n > max)
+        wrong.error = DW_E_LIMIT; /* what is missing may stand behind the limit */
+    if (wrong.error && error_at)
+        *error_at = (size_t)(wrong.at - signature);
+    return wrong.error;
 }
 
 int dw_check_single(const char *signature, size_t n, size_t *error_at)
@@ -131,6 +118,8 @@ int dw_check_single(const char *signature, size_t n, size_t *error_at)
 dw_string dw_next_type(const char *signature)
 {
     const char *p = signature;
+    if (types[(unsigned char)*p].simple)
+        return (dw_string){signature, 1};
     if (*p == ')' || *p == '}')
         return (dw_string){signature, 0};
     while (*p == 'a')

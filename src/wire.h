@@ -141,15 +141,15 @@ DW_INLINE bool dw_ascii(uint8_t *to, const char *from, size_t n)
     if (n > 8) {
         size_t i = 0;
 #if DW_SSE2
-        if (n >= 16) {
-            __m128i all = _mm_setzero_si128();
+        if (n >= 16) { /* as signed bytes, those wanted are the ones above 0 */
+            __m128i good = _mm_set1_epi8(-1);
             for (;;) {
                 __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(from + i));
-                all = _mm_or_si128(all, _mm_or_si128(v, _mm_cmpeq_epi8(v, _mm_setzero_si128())));
+                good = _mm_and_si128(good, _mm_cmpgt_epi8(v, _mm_setzero_si128()));
                 if (to)
                     _mm_storeu_si128((__m128i *)(void *)(to + i), v);
                 if (i == n - 16)
-                    return _mm_movemask_epi8(all) == 0;
+                    return _mm_movemask_epi8(good) == 0xffff;
                 i = i + 16 < n - 16 ? i + 16 : n - 16;
             }
         }

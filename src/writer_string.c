@@ -5,14 +5,67 @@
 
 #include "dwire/signature.h"
 
-/* -- A C string in one pass ------------------------------------------------
- *
- * Finds the end of a C string, copies it and looks for what is not ASCII, all
- * at once. The loads are of whole aligned blocks of 16 bytes: such a block never
- * crosses into a page that the string has no byte in. What lies in a block
- * before the string or behind its NUL is masked out and never stored. */
+/* After a string at start of which not all is ASCII, or which has not been
+ * looked at yet. */
+static DW_NOINLINE void check_string(dw_writer *w, size_t start, const char *p, size_t n)
+{
+    if (!dw_writer_failed(w) && !dw_utf8_valid(p, n)) {
+        w->at = start;
+        dw_writer_fail(w, DW_E_UTF8, 0);
+    }
+    if (!dw_writer_failed(w))
+        dw_writer_step(w);
+}
 
-#define NO_ROOM SIZE_MAX
+/* A text that is short enough, if not NULL; else that is the error. */
+static bool usable(dw_writer *w, const char *p, size_t n)
+{
+    if (p && n <= DW_MAX_MESSAGE)
+        return true;
+    dw_writer_fail(w, p ? DW_E_LIMIT : DW_E_ARGUMENT, 0);
+    return false;
+}
+
+void dw_put_string_n(dw_writer *w, const char *p, size_t n)
+{
+    if (!dw_writer_expect(w, 's') || !usable(w, p, n))
+        return;
+    size_t start = w->at;
+    uint8_t *to = dw_writer_claim(w, 4, 4 + n + 1);
+    bool ascii = false;
+    if (to) {
+        dw_store32_order(to, (uint32_t)n, w->swap);
+        ascii = dw_ascii(to + 4, p, n);
+        to[4 + n] = 0;
+    }
+    if (DW_LIKELY(ascii))
+        dw_writer_step(w);
+    else
+        check_string(w, start, p, n);
+}
+
+void dw_writer_string(dw_writer *w, const char *p, size_t n)
+{
+    uint8_t *to = usable(w, p, n) ? dw_writer_claim(w, 4, 4 + n + 1) : NULL;
+    if (!to)
+        return;
+    dw_store32_order(to, (uint32_t)n, w->swap);
+    memcpy(to + 4, p, n);
+    to[4 + n] = 0;
+}
+
+/* -- C strings, in one pass ------------------------------------------------
+ *
+ * With vectors, the end of a C string is found, the string is copied, and what
+ * is not ASCII is looked for, all at once. The loads are of whole aligned blocks
+ * of 16 bytes: such a block never crosses into a page that the string has no
+ * byte in. What lies in a block before the string or behind its NUL is masked
+ * out and never stored. */
+
+static DW_NOINLINE void put_measured(dw_writer *w, const char *s)
+{
+    dw_put_string_n(w, s, s ? strlen(s) : 0);
+}
 
 #if DW_SSE2
 
@@ -55,12 +108,56 @@ static inline void move_short(uint8_t *to, const char *from, size_t n)
     }
 }
 
-/* The room is at least 32 bytes. Returns the length, or NO_ROOM if the string
- * and its NUL do not fit for sure. */
-DW_BLOCKWISE static inline size_t copy_cstring(uint8_t *to, size_t room, const char *s, bool *ascii)
+/* The string's length is written to its place at at, and the next value follows. */
+static inline void done(dw_writer *w, size_t at, size_t n)
 {
-    size_t before = (uintptr_t)s & 15;
-    uintptr_t block = (uintptr_t)s - before;
+    dw_store32(w->buffer + at, (uint32_t)n);
+    w->at = at + 4 + n + 1;
+}
+
+/* A string whose first two blocks have no NUL. It is stored block by block while
+ * there is room for a whole one and the string's end. */
+DW_BLOCKWISE static DW_NOINLINE void put_long(dw_writer *w, const char *s)
+{
+    const size_t start = w->at, at = dw_align(start, 4);
+    const size_t room = w->fast - at - 4;
+    uint8_t *to = w->buffer + at + 4;
+    dw_store32(w->buffer + start, 0);
+    __m128i v, all = _mm_loadu_si128((const __m128i *)(const void *)s);
+    move16(to, s);
+    size_t n = 16 - ((uintptr_t)s & 15);
+    for (;; n += 16) {
+        if (room - n < 32) {
+            put_measured(w, s);
+            return;
+        }
+        v = load_block((uintptr_t)s + n);
+        if (zero_bytes(v))
+            break;
+        _mm_storeu_si128((__m128i *)(void *)(to + n), v);
+        all = _mm_or_si128(all, v);
+    }
+    unsigned end = DW_LOWEST(zero_bytes(v));
+    unsigned high = high_bytes(all) | (high_bytes(v) & ((1u << end) - 1));
+    n += end;
+    move16(to + n + 1 - 16, s + n + 1 - 16);
+    done(w, at, n);
+    if (DW_LIKELY(!high))
+        dw_writer_step(w);
+    else
+        check_string(w, start, s, n);
+}
+
+/* Short strings are most, and end in their first block or the second. */
+DW_BLOCKWISE void dw_put_string(dw_writer *w, const char *s)
+{
+    const size_t at = dw_align(w->at, 4);
+    if (DW_UNLIKELY(*w->type != 's' || !s || at + 4 + 48 > w->fast)) {
+        put_measured(w, s);
+        return;
+    }
+    const size_t before = (uintptr_t)s & 15;
+    const uintptr_t block = (uintptr_t)s - before;
     __m128i v = load_block(block);
     unsigned zero = zero_bytes(v) >> before, high = high_bytes(v) >> before;
     size_t n = 0;
@@ -68,120 +165,33 @@ DW_BLOCKWISE static inline size_t copy_cstring(uint8_t *to, size_t room, const c
         n = 16 - before;
         v = load_block(block + 16);
         zero = zero_bytes(v);
-        if (zero)
-            high |= high_bytes(v) << n;
+        if (!zero) {
+            put_long(w, s);
+            return;
+        }
+        high |= high_bytes(v) << n;
     }
-    if (DW_LIKELY(zero)) {
-        n += DW_LOWEST(zero);
-        *ascii = (high & ((1u << n) - 1)) == 0;
-        move_short(to, s, n);
-        return n;
-    }
-    __m128i all = v;
-    move16(to, s);
-    for (;;) {
-        _mm_storeu_si128((__m128i *)(void *)(to + n), v);
-        n += 16;
-        if (room - n < 16)
-            return NO_ROOM;
-        v = load_block((uintptr_t)s + n);
-        zero = zero_bytes(v);
-        if (zero)
-            break;
-        all = _mm_or_si128(all, v);
-    }
-    unsigned end = DW_LOWEST(zero);
-    high |= high_bytes(all) | (high_bytes(v) & ((1u << end) - 1));
-    *ascii = high == 0;
-    n += end;
-    move16(to + n + 1 - 16, s + n + 1 - 16);
-    return n;
+    n += DW_LOWEST(zero);
+    const size_t start = w->at;
+    dw_store32(w->buffer + start, 0);
+    move_short(w->buffer + at + 4, s, n);
+    done(w, at, n);
+    if (DW_LIKELY(!(high & ((1u << n) - 1))))
+        dw_writer_step(w);
+    else
+        check_string(w, start, s, n);
 }
 
 #else
 
-static inline size_t copy_cstring(uint8_t *to, size_t room, const char *s, bool *ascii)
+void dw_put_string(dw_writer *w, const char *s)
 {
-    size_t n = strlen(s);
-    if (n >= room)
-        return NO_ROOM;
-    *ascii = dw_ascii(to, s, n);
-    to[n] = 0;
-    return n;
+    put_measured(w, s);
 }
 
 #endif
 
-/* -- Strings -------------------------------------------------------------- */
-
-/* After a string at start of which not all is ASCII, or which has not been
- * looked at yet. */
-static DW_NOINLINE void check_string(dw_writer *w, size_t start, const char *p, size_t n)
-{
-    if (dw_writer_failed(w) || dw_utf8_valid(p, n))
-        return;
-    w->at = start;
-    dw_writer_fail(w, DW_E_UTF8, 0);
-}
-
-DW_BLOCKWISE void dw_put_string(dw_writer *w, const char *s)
-{
-    size_t at = dw_align(w->at, 4);
-    if (DW_LIKELY(*w->type == 's' && s && at + 4 + 32 <= w->room)) {
-        bool ascii;
-        size_t start = w->at;
-        uint8_t *to = w->buffer + at;
-        dw_store32(w->buffer + start, 0);
-        size_t n = copy_cstring(to + 4, w->room - at - 4, s, &ascii);
-        if (DW_LIKELY(n != NO_ROOM)) {
-            dw_store32_order(to, (uint32_t)n, w->swap);
-            w->at = at + 4 + n + 1;
-            if (DW_UNLIKELY(!ascii))
-                check_string(w, start, s, n);
-            if (DW_LIKELY(!dw_writer_failed(w)))
-                dw_writer_step(w);
-            return;
-        }
-    }
-    dw_put_string_n(w, s, s ? strlen(s) : 0);
-}
-
-/* A text that is short enough, if not NULL; else that is the error. */
-static bool usable(dw_writer *w, const char *p, size_t n)
-{
-    if (p && n <= DW_MAX_MESSAGE)
-        return true;
-    dw_writer_fail(w, p ? DW_E_LIMIT : DW_E_ARGUMENT, 0);
-    return false;
-}
-
-void dw_put_string_n(dw_writer *w, const char *p, size_t n)
-{
-    if (!dw_writer_expect(w, 's') || !usable(w, p, n))
-        return;
-    size_t start = w->at;
-    uint8_t *to = dw_writer_claim(w, 4, 4 + n + 1);
-    bool ascii = false;
-    if (to) {
-        dw_store32_order(to, (uint32_t)n, w->swap);
-        ascii = dw_ascii(to + 4, p, n);
-        to[4 + n] = 0;
-    }
-    if (DW_UNLIKELY(!ascii))
-        check_string(w, start, p, n);
-    if (!dw_writer_failed(w))
-        dw_writer_step(w);
-}
-
-void dw_writer_string(dw_writer *w, const char *p, size_t n)
-{
-    uint8_t *to = usable(w, p, n) ? dw_writer_claim(w, 4, 4 + n + 1) : NULL;
-    if (!to)
-        return;
-    dw_store32_order(to, (uint32_t)n, w->swap);
-    memcpy(to + 4, p, n);
-    to[4 + n] = 0;
-}
+/* -- Object paths --------------------------------------------------------- */
 
 void dw_put_object_path(dw_writer *w, const char *s)
 {
