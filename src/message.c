@@ -87,7 +87,7 @@ static void put_string_field(dw_writer *w, uint8_t field, const char *value, uns
     if (!value)
         return;
     n = strlen(value);
-    int r = check_value(field, value, n, &error_at);
+    int r = n > DW_MAX_ARRAY ? DW_E_LIMIT : check_value(field, value, n, &error_at);
     if (r)
         dw_writer_fail(w, r, field);
     put_field(w, field);
@@ -152,6 +152,8 @@ void dw_begin(dw_writer *w, const dw_header *h)
     if (missing)
         dw_writer_fail(w, DW_E_HEADER, missing);
     uint32_t fields_len = (uint32_t)w->at - FIELDS_AT;
+    if (fields_len > DW_MAX_ARRAY) /* no other field can be that long */
+        dw_writer_fail(w, DW_E_LIMIT, DW_FIELD_PATH);
     dw_writer_claim(w, 8, 0);
     if (!dw_writer_failed(w) && !w->full)
         dw_store32_order(w->buffer + 12, fields_len, w->swap);
