@@ -109,7 +109,7 @@ static void put_uint32_field(dw_writer *w, uint8_t field, uint32_t value, unsign
 static void put_signature_field(dw_writer *w, const char *signature)
 {
     size_t n = strlen(signature);
-    int r = dw_check_signature(signature, n, NULL);
+    int r = dw_writer_check(w, signature, n);
     if (r)
         dw_writer_fail(w, r, DW_FIELD_SIGNATURE);
     if (!n || r)

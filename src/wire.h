@@ -265,6 +265,9 @@ DW_INLINE bool dw_writer_failed(const dw_writer *w)
 /* writer.c: whether a value of this type may come now; if not, that is the error. */
 bool dw_writer_expect(dw_writer *w, char code);
 
+/* writer.c: checks the signature of a message, unless it is as the last one's. */
+int dw_writer_check(dw_writer *w, const char *signature, size_t n);
+
 /* writer.c: starts anew, in the given byte order; notes an error, of a header
  * field if not 0; starts the body, whose signature has been checked. */
 bool dw_writer_reset(dw_writer *w, char order);

@@ -17,6 +17,7 @@ void dw_writer_init(dw_writer *w, void *buffer, size_t size, const dw_allocator 
     w->given = buffer;
     w->given_size = buffer ? size : 0;
     w->allocator = allocator;
+    w->checked_len = 0;
     dw_writer_reset(w, 0);
     w->state = IDLE;
 }
@@ -145,12 +146,23 @@ void dw_writer_start_body(dw_writer *w, const char *signature)
     w->type = signature;
 }
 
+int dw_writer_check(dw_writer *w, const char *signature, size_t n)
+{
+    if (n == w->checked_len && memcmp(signature, w->checked, n) == 0)
+        return 0;
+    int r = dw_check_signature(signature, n, NULL);
+    if (r == 0) {
+        memcpy(w->checked, signature, n);
+        w->checked_len = (uint8_t)n;
+    }
+    return r;
+}
+
 void dw_begin_body(dw_writer *w, const char *signature, char order)
 {
     bool known = dw_writer_reset(w, order);
     w->n_fds = UINT32_MAX;
-    int r = !known || !signature ? DW_E_ARGUMENT
-                                 : dw_check_signature(signature, strlen(signature), NULL);
+    int r = !known || !signature ? DW_E_ARGUMENT : dw_writer_check(w, signature, strlen(signature));
     if (r)
         dw_writer_fail(w, r, 0);
     dw_writer_start_body(w, signature);

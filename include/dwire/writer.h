@@ -61,6 +61,8 @@ typedef struct dw_writer {
     size_t given_size;
     const dw_allocator *allocator;
     dw_writer_frame frames[DW_MAX_DEPTH + 1];
+    uint8_t checked_len;            /* the last signature that was found valid: messages */
+    char checked[DW_MAX_SIGNATURE]; /* that follow each other often have the same */
 } dw_writer;
 
 /* Sets a writer up. buffer may be NULL with size 0; allocator may be NULL:
