@@ -1,0 +1,94 @@
+/* main.c - from the command line to the tables. */
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bus.h"
+#include "options.h"
+#include "pair.h"
+#include "report.h"
+#include "syscalls.h"
+
+static void list(void)
+{
+    printf("workloads:\n");
+    for (size_t i = 0; i < n_workloads; i++)
+        printf("  %s\n", workloads[i].name);
+    printf("libraries:\n");
+    for (size_t i = 0; i < n_libraries; i++)
+        printf("  %s\n", libraries[i]->name);
+    for (size_t i = 0; missing_libraries[i]; i++)
+        printf("  %s (missing when this was configured)\n", missing_libraries[i]);
+}
+
+static bool write_file(const char *path, void (*report)(FILE *, const rows *), const rows *all)
+{
+    FILE *f = fopen(path, "w");
+    if (f) {
+        report(f, all);
+        if (fclose(f) == 0)
+            return true;
+    }
+    perror(path);
+    return false;
+}
+
+static bool needs_bus(const settings *set)
+{
+    for (size_t i = 0; i < n_workloads; i++)
+        if ((workloads[i].kind == SEND || workloads[i].kind == CALL_BUS) &&
+            listed(set->workloads, workloads[i].name))
+            return true;
+    return false;
+}
+
+/* Everything that was asked for, with a bus if one is needed. */
+static void run(bench *b, rows *all)
+{
+    bus private_bus = {.control = -1};
+    if (needs_bus(b->set)) {
+        if (bus_start(&private_bus, b->set->bus, b->dir))
+            b->bus_address = private_bus.address;
+        else
+            fprintf(stderr, "dwire-bench: %s does not start\n", b->set->bus);
+    }
+    for (size_t i = 0; i < n_workloads; i++)
+        if (listed(b->set->workloads, workloads[i].name))
+            measure(b, &workloads[i], all);
+    bus_stop(&private_bus);
+}
+
+int main(int argc, char **argv)
+{
+    options o;
+    signal(SIGPIPE, SIG_IGN);
+    if (argc == 4 && strcmp(argv[1], "--once") == 0)
+        return once_main(argv[2], argv[3]);
+    if (argc == 6 && strcmp(argv[1], "--serve") == 0)
+        return serve_main(argv[2], argv[3], argv[4], atoi(argv[5]));
+    if (!options_parse(&o, argc, argv))
+        return 2;
+    if (o.help)
+        options_help();
+    if (o.list)
+        list();
+    if (o.help || o.list)
+        return 0;
+    char dir[] = "/tmp/dwire-bench.XXXXXX";
+    if (!workloads_init() || !mkdtemp(dir)) {
+        perror(dir);
+        return 1;
+    }
+    o.set.progress = isatty(STDERR_FILENO);
+    bench b = {.set = &o.set, .dir = dir};
+    rows all = {0};
+    run(&b, &all);
+    rmdir(dir);
+    report_markdown(stdout, &all);
+    if (o.json && !write_file(o.json, report_json, &all))
+        b.failed = true;
+    return b.failed;
+}
