@@ -19,8 +19,13 @@ static bool may_enter(dw_reader *r, char code)
  * again whenever it has come to wrap; resume is where the signature goes on. */
 static void push(dw_reader *r, char kind, const char *type, const char *wrap, const char *resume)
 {
-    r->frames[++r->level] =
-        (dw_reader_frame){r->element, r->wrap, resume, (uint32_t)r->end, ++r->depth, kind};
+    dw_reader_frame *f = &r->frames[++r->level];
+    f->element = r->element;
+    f->wrap = r->wrap;
+    f->resume = resume;
+    f->end = (uint32_t)r->end;
+    f->depth = (uint8_t)++r->depth;
+    f->kind = kind;
     r->type = type;
     r->element = wrap ? type : NULL;
     r->wrap = wrap;

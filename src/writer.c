@@ -126,7 +126,8 @@ bool dw_writer_reset(dw_writer *w, char order)
     w->at = 0;
     w->level = 0;
     w->frames[0].kind = 0;
-    w->frames[0].depth = w->depth = 0;
+    w->frames[0].depth = 0;
+    w->depth = 0;
     w->state = OPEN;
     w->swap = known && order && order != DW_NATIVE;
     w->full = false;

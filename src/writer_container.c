@@ -31,8 +31,13 @@ static bool may_close(dw_writer *w, char kind, bool at_end)
  * again whenever it has come to wrap; resume is where the signature goes on. */
 static void push(dw_writer *w, char kind, const char *type, const char *wrap, const char *resume)
 {
-    w->frames[++w->level] =
-        (dw_writer_frame){w->element, w->wrap, resume, (uint32_t)w->at, 0, ++w->depth, kind};
+    dw_writer_frame *f = &w->frames[++w->level];
+    f->element = w->element;
+    f->wrap = w->wrap;
+    f->resume = resume;
+    f->start = (uint32_t)w->at;
+    f->depth = (uint8_t)++w->depth;
+    f->kind = kind;
     w->type = type;
     w->element = wrap ? type : NULL;
     w->wrap = wrap;

@@ -28,28 +28,29 @@ struct dw_message;
 /* An array or variant that has been entered, and what was around it. (A struct
  * or entry needs no memory: the brackets in the signature tell.) */
 typedef struct dw_reader_frame {
-    const char *element, *wrap; /* as they were around it */
-    const char *resume;         /* where the signature goes on after it */
-    uint32_t end;               /* where what encloses it ends */
-    uint8_t depth;              /* containers entered, this one included */
-    char kind;                  /* 'a', 'v', or 0 for the body itself */
+    const char *element; /* as they were around it */
+    const char *resume;  /* where the signature goes on after it */
+    const char *wrap;
+    uint32_t end;  /* where what encloses it ends */
+    uint8_t depth; /* containers entered, this one included */
+    char kind;     /* 'a', 'v', or 0 for the body itself */
 } dw_reader_frame;
 
 /* A reader. All of it is private; the struct is public so that it can live on
  * the stack and the fast paths can be inlined. A copy is a bookmark: it reads on
- * from where it was made. */
+ * from where it was made. (For the order of the fields see dw_writer.) */
 typedef struct dw_reader {
-    const char *type;    /* next in the signature; an empty string after an error */
-    const char *wrap;    /* in an array: where its element type ends, and */
-    const char *element; /*  where it starts, to come back to after each */
-    const uint8_t *bytes;
+    const char *type;     /* next in the signature; an empty string after an error */
+    const char *element;  /* in an array: where its element type starts, to come */
+    const uint8_t *bytes; /*  back to after each, and */
+    const char *wrap;     /*  where that type ends */
     size_t at;
-    size_t fast; /* end for the inline paths: 0 for what needs the slow ones */
-    size_t end;  /* of the innermost array, or of the body */
+    size_t fast;    /* end for the inline paths: 0 for what needs the slow ones */
+    uint32_t depth; /* containers entered */
     uint32_t n_fds;
-    uint8_t depth; /* containers entered */
-    uint8_t level; /* those of them that have a frame */
-    bool swap;     /* foreign byte order */
+    size_t end;     /* of the innermost array, or of the body */
+    uint32_t level; /* those of the containers that have a frame */
+    bool swap;      /* foreign byte order */
     dw_fault fault;
     dw_reader_frame frames[DW_MAX_DEPTH + 1];
 } dw_reader;

@@ -28,29 +28,32 @@ extern "C" {
 /* An open array or variant, and what was around it. (An open struct or entry
  * needs no memory: the brackets in the signature tell.) */
 typedef struct dw_writer_frame {
-    const char *element, *wrap; /* as they were around it */
-    const char *resume;         /* where the signature goes on after it */
-    uint32_t start;             /* array: where its elements start */
-    uint8_t pad;                /* array: bytes of padding between its length and there */
-    uint8_t depth;              /* open containers, this one included */
-    char kind;                  /* 'a', 'v', or 0 for the body itself */
+    const char *element; /* as they were around it */
+    const char *resume;  /* where the signature goes on after it */
+    const char *wrap;
+    uint32_t start; /* array: where its elements start */
+    uint8_t pad;    /* array: bytes of padding between its length and there */
+    uint8_t depth;  /* open containers, this one included */
+    char kind;      /* 'a', 'v', or 0 for the body itself */
 } dw_writer_frame;
 
 /* A writer. All of it is private; the struct is public so that it can live on
- * the stack and the fast paths can be inlined. To be copied by nobody. */
+ * the stack and the fast paths can be inlined. To be copied by nobody. (What is
+ * written one by one and read soon after stands apart: merged into one wide
+ * load, it would wait for the single stores.) */
 typedef struct dw_writer {
     const char *type;    /* next in the signature; an empty string after an error */
-    const char *wrap;    /* in an array: where its element type ends, and */
-    const char *element; /*  where it starts, to come back to after each */
-    uint8_t *buffer;
-    size_t at;   /* bytes written, or counted */
-    size_t fast; /* room for the inline paths: 0 for what needs the slow ones */
-    size_t room; /* bytes at buffer; 0 while counting */
+    const char *element; /* in an array: where its element type starts, to come */
+    uint8_t *buffer;     /*  back to after each, and */
+    const char *wrap;    /*  where that type ends */
+    size_t at;           /* bytes written, or counted */
+    size_t fast;         /* room for the inline paths: 0 for what needs the slow ones */
+    uint32_t depth;      /* open containers */
     uint32_t body_at;
+    size_t room;    /* bytes at buffer; 0 while counting */
+    uint32_t level; /* those of the open containers that have a frame */
     uint32_t n_fds;
     const int *fds;
-    uint8_t depth; /* open containers */
-    uint8_t level; /* those of them that have a frame */
     uint8_t state;
     bool swap; /* foreign byte order */
     bool full; /* ran out of room: counting */
