@@ -37,7 +37,7 @@ need_build_tools()
     need meson has_program meson
     need ninja-build has_program ninja
     need pkg-config has_program pkg-config
-    need dbus-daemon has_program dbus-daemon
+    need dbus has_program dbus-daemon
     need libdbus-1-dev has_library dbus-1 libdbus-1-dev
 }
 
