@@ -10,10 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifndef VECTORS_FILE
-#define VECTORS_FILE "tests/data/vectors.tsv"
-#endif
-
 /* -- What the specification leaves open ------------------------------------ */
 
 static const struct {
@@ -36,7 +32,7 @@ static const struct {
     {"address.034", "invalid", "a value may not be empty, as in libdbus"},
     {"address.035", "valid", "an entry without keys is well formed; its transport may refuse it"},
     {"address.036", "valid", "keys are handed out as they come; the transport judges them"},
-    {"address.038", "invalid", "a comma announces a key"},
+    {"address.038", "valid", "nothing after the last comma is no key, as in libdbus"},
     {"address.039", "valid", "what a value means is its transport's to judge"},
     {"address.04[12]", "invalid", "an empty entry names no transport"},
     {"address.04[34]", "valid", "the grammar gives no rule for the letters of a transport or key"},
@@ -107,47 +103,24 @@ static outcome judge_row(const vector *v, text *got)
     return SKIPPED;
 }
 
-/* Cuts a line at its tabs. Columns that are missing are empty. */
-static vector split(char *line)
-{
-    char *column[7];
-    for (size_t i = 0; i < 7; i++) {
-        size_t n = strcspn(line, "\t");
-        column[i] = line;
-        line += n;
-        if (*line)
-            *line++ = '\0';
-    }
-    return (vector){column[0], column[1], column[2], column[3], column[4], column[5], column[6]};
-}
-
 static bool judge_file(const char *name, unsigned count[3])
 {
-    FILE *file = fopen(name, "r");
-    if (!file) {
+    table t;
+    vector v;
+    if (!table_open(&t, name)) {
         perror(name);
         return false;
     }
-    char *line = NULL;
-    size_t size = 0;
-    ssize_t n;
-    for (unsigned number = 1; (n = getline(&line, &size, file)) > 0; number++) {
-        line[strcspn(line, "\r\n")] = '\0';
-        vector v = split(line);
-        if (!*v.id || (number == 1 && strcmp(v.id, "id") == 0))
-            continue;
+    while (table_next(&t, &v)) {
         text got = {0};
         outcome o = judge_row(&v, &got);
         count[o]++;
         if (o != PASSED)
-            printf("%s: %s (%s): %s %.400s, came %s\n", o == FAILED ? "failed" : "skipped", v.id,
-                   v.kind, "expected", v.expected, text_string(&got));
+            printf("%s: %s (%s): expected %.400s, came %s\n", o == FAILED ? "failed" : "skipped",
+                   v.id, v.kind, v.expected, text_string(&got));
         text_free(&got);
     }
-    bool read_all = !ferror(file);
-    free(line);
-    fclose(file);
-    return read_all;
+    return table_close(&t);
 }
 
 int main(int argc, char **argv)

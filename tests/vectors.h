@@ -1,13 +1,10 @@
-/* vectors.h - one row of a table of vectors, and the judges of its kinds. */
+/* vectors.h - the judges of the kinds of vectors. */
 
 #ifndef TESTS_VECTORS_H
 #define TESTS_VECTORS_H
 
+#include "support/table.h"
 #include "support/text.h"
-
-typedef struct vector {
-    const char *id, *kind, *endian, *signature, *input, *expected, *values;
-} vector;
 
 typedef enum outcome { PASSED, FAILED, SKIPPED } outcome;
 
