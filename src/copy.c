@@ -21,7 +21,7 @@ static void copy_fixed(dw_reader *r, dw_writer *w, char code)
     else if (code == 'h')
         dw_put_unix_fd(w, dw_get_unix_fd(r));
     else {
-        size_t size = dw_type_size(code);
+        size_t size = dw_traits(code)->size;
         dw_get_fixed_slow(r, code, &value, size);
         dw_put_fixed_slow(w, code, &value, size);
     }
@@ -30,7 +30,7 @@ static void copy_fixed(dw_reader *r, dw_writer *w, char code)
 static void copy_array(dw_reader *r, dw_writer *w)
 {
     char code = r->type[1];
-    size_t size = dw_type_size(code), n;
+    size_t size = dw_traits(code)->size, n;
     if (!size || code == 'h') { /* each index is held against the writer's descriptors */
         dw_enter_array(r);
         dw_open_array(w);
@@ -68,9 +68,7 @@ static void copy_value(dw_reader *r, dw_writer *w)
         s = dw_get_signature(r);
         dw_put_signature_n(w, s.p, s.n);
         break;
-    case 'a':
-        copy_array(r, w);
-        break;
+    case 'a': copy_array(r, w); break;
     case '(':
         dw_enter_struct(r);
         dw_open_struct(w);
@@ -92,9 +90,7 @@ static void copy_value(dw_reader *r, dw_writer *w)
         dw_leave_variant(r);
         dw_close_variant(w);
         break;
-    default:
-        copy_fixed(r, w, code);
-        break;
+    default: copy_fixed(r, w, code); break;
     }
     if (r->fault.code)
         dw_writer_fail(w, r->fault.code, 0);

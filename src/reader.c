@@ -14,7 +14,7 @@ void dw_reader_start(dw_reader *r, const char *type, const void *bytes, size_t a
     r->wrap = r->element = NULL;
     r->bytes = bytes;
     r->at = at;
-    r->end = at + len;
+    r->end = r->size = at + len;
     r->fast = swap ? 0 : r->end;
     r->level = 0;
     r->frames[0].kind = 0;
@@ -91,12 +91,6 @@ DW_NOINLINE const uint8_t *dw_reader_take_slow(dw_reader *r, size_t align, size_
     }
     r->at = at + len;
     return r->bytes + at;
-}
-
-uint32_t dw_reader_uint32(dw_reader *r)
-{
-    const uint8_t *p = dw_reader_take(r, 4, 4);
-    return p ? dw_load32_order(p, r->swap) : 0;
 }
 
 /* -- Basic types ---------------------------------------------------------- */
@@ -203,7 +197,9 @@ dw_string dw_get_string(dw_reader *r)
         const uint32_t n = dw_load32_order(p, r->swap);
         if (DW_LIKELY(n <= r->end - at - 5 && p[4 + n] == 0 &&
                       !dw_padding_bad(r->bytes + r->at, at - r->at, 4) &&
-                      dw_ascii(NULL, (const char *)p + 4, n))) {
+                      (n < 16 && r->size - at >= 4 + 16
+                           ? dw_ascii_short(p + 4, n)
+                           : dw_ascii(NULL, (const char *)p + 4, n)))) {
             r->at = at + 5 + n;
             dw_reader_step(r);
             return (dw_string){(const char *)p + 4, n};

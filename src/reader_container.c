@@ -52,7 +52,8 @@ static void pop(dw_reader *r)
  * is still open, skipping what is left of it. */
 static void leave(dw_reader *r, char kind)
 {
-    if (r->frames[r->level].kind != kind || r->frames[r->level].depth != r->depth)
+    const dw_reader_frame *f = &r->frames[r->level];
+    if (DW_UNLIKELY(f->kind != kind || f->depth != r->depth))
         dw_reader_fail(r, DW_E_STATE, r->at);
     while (dw_more(r))
         dw_skip(r);
@@ -62,18 +63,38 @@ static void leave(dw_reader *r, char kind)
 
 /* -- Arrays --------------------------------------------------------------- */
 
-/* Takes an array's length and the padding after it; 0 after an error. */
-static size_t array_head(dw_reader *r, char element)
+/* Takes an array's length and the padding after it, step by step, to tell what is
+ * wrong. Returns 0 after an error. */
+static DW_NOINLINE size_t array_head_slow(dw_reader *r, char code)
 {
+    const dw_type_traits *element = dw_traits(code);
     size_t len_at = dw_align(r->at, 4);
     size_t len = dw_reader_uint32(r);
-    size_t size = dw_type_size(element);
     if (len > DW_MAX_ARRAY)
         dw_reader_fail(r, DW_E_LIMIT, len_at);
-    dw_reader_take(r, dw_type_align(element), 0);
-    if (!r->fault.code && (len > r->end - r->at || (size && len & (size - 1))))
+    dw_reader_take(r, element->align, 0);
+    if (!r->fault.code && (len > r->end - r->at || (element->size && len % element->size)))
         dw_reader_fail(r, DW_E_BOUNDS, len_at);
     return r->fault.code ? 0 : len;
+}
+
+/* The same, all at once. The padding after the length is 0 or 4 bytes. */
+DW_INLINE size_t array_head(dw_reader *r, char code)
+{
+    const dw_type_traits *element = dw_traits(code);
+    const size_t at = dw_align(r->at, 4), first = dw_align(at + 4, element->align);
+    if (DW_UNLIKELY(first > r->end))
+        return array_head_slow(r, code);
+    const uint8_t *p = r->bytes + at;
+    const size_t len = dw_load32_order(p, r->swap);
+    const uint32_t padding = dw_load32(r->bytes + first - 4); /* or the length again */
+    const size_t rest = element->size ? len & (element->size - 1u) : 0;
+    if (DW_UNLIKELY(len > r->end - first || len > DW_MAX_ARRAY || rest ||
+                    (first != at + 4 && padding) ||
+                    dw_padding_bad(r->bytes + r->at, at - r->at, 4)))
+        return array_head_slow(r, code);
+    r->at = first;
+    return len;
 }
 
 size_t dw_enter_array(dw_reader *r)
@@ -113,7 +134,7 @@ static void check_elements(dw_reader *r, char code, const uint8_t *p, size_t n)
 
 const uint8_t *dw_reader_take_array(dw_reader *r, char code, size_t *n)
 {
-    size_t size = dw_type_size(code);
+    size_t size = dw_traits(code)->size;
     *n = 0;
     if (!may_enter(r, 'a'))
         return NULL;
@@ -142,7 +163,7 @@ const void *dw_get_array(dw_reader *r, char code, size_t *n)
         return NULL;
     if (!*n)
         return none;
-    size_t size = dw_type_size(code);
+    size_t size = dw_traits(code)->size;
     if ((r->swap && size > 1) || ((uintptr_t)p & (size - 1))) {
         dw_reader_fail(r, DW_E_VIEW, at);
         *n = 0;
@@ -162,9 +183,9 @@ size_t dw_copy_array(dw_reader *r, char code, void *out, size_t max)
         return 0;
     }
     if (r->swap)
-        dw_swap_copy(out, p, n, dw_type_size(code));
+        dw_swap_copy(out, p, n, dw_traits(code)->size);
     else
-        memcpy(out, p, n * dw_type_size(code));
+        memcpy(out, p, n * dw_traits(code)->size);
     return n;
 }
 
@@ -236,7 +257,7 @@ void dw_skip(dw_reader *r)
         dw_leave_variant(r);
         break;
     case 'a':
-        if (dw_type_size(r->type[1])) {
+        if (dw_traits(r->type[1])->size) {
             size_t n;
             dw_reader_take_array(r, r->type[1], &n);
         } else {
@@ -246,7 +267,7 @@ void dw_skip(dw_reader *r)
         break;
     default: {
         uint64_t value;
-        size_t size = dw_type_size(code);
+        size_t size = dw_traits(code)->size;
         if (size)
             dw_get_fixed_slow(r, code, &value, size);
         else

@@ -4,12 +4,7 @@
 
 #include "wire.h"
 
-/* Per type code: alignment; size where it is fixed; whether it is a basic type,
- * and whether it is a complete type by itself. */
-static const struct {
-    uint8_t align, size;
-    bool basic, simple;
-} types[256] = {
+const dw_type_traits dw_types[256] = {
     ['y'] = {1, 1, true, true},   ['b'] = {4, 4, true, true},   ['n'] = {2, 2, true, true},
     ['q'] = {2, 2, true, true},   ['i'] = {4, 4, true, true},   ['u'] = {4, 4, true, true},
     ['x'] = {8, 8, true, true},   ['t'] = {8, 8, true, true},   ['d'] = {8, 8, true, true},
@@ -20,24 +15,17 @@ static const struct {
 
 size_t dw_type_align(char code)
 {
-    return types[(unsigned char)code].align;
+    return dw_traits(code)->align;
 }
 
 size_t dw_type_size(char code)
 {
-    return types[(unsigned char)code].size;
+    return dw_traits(code)->size;
 }
 
 bool dw_type_basic(char code)
 {
-    return types[(unsigned char)code].basic;
-}
-
-/* Whether a code that is a complete type by itself is there. Most are, so they
- * are passed over in loops of their own. */
-DW_INLINE bool at_simple(const char *p, const char *end)
-{
-    return p < end && types[(unsigned char)*p].simple;
+    return dw_traits(code)->basic;
 }
 
 /* Where and how a signature is wrong. */
@@ -53,50 +41,52 @@ static const char *stop(struct wrong *wrong, const char *at, int error)
 }
 
 /* Passes over one complete type inside so many arrays and structs. Returns its
- * end, or NULL. Goes as deep as the type, which those limits bound. */
-static const char *pass(const char *p, const char *end, unsigned arrays, unsigned structs,
-                        struct wrong *wrong)
+ * end, or NULL. Goes as deep as the type, which those limits bound. What is a
+ * complete type by itself, as most are, is passed over without a call. */
+static const char *pass(const char *p, unsigned arrays, unsigned structs, struct wrong *wrong)
 {
-    bool array = false;
-    for (; p < end && *p == 'a'; p++) {
-        array = true;
+    const char *start = p;
+    for (; *p == 'a'; p++)
         if (++arrays > DW_MAX_ARRAYS)
             return stop(wrong, p, DW_E_DEPTH);
-    }
-    if (at_simple(p, end))
+    if (dw_traits(*p)->simple)
         return p + 1;
-    if (p < end && *p == '(') {
+    if (*p == '(') {
         if (++structs > DW_MAX_STRUCTS)
             return stop(wrong, p, DW_E_DEPTH);
         p++;
         do { /* one or more complete types */
-            p = at_simple(p, end) ? p + 1 : pass(p, end, arrays, structs, wrong);
-        } while (p && !(p < end && *p == ')'));
+            p = dw_traits(*p)->simple ? p + 1 : pass(p, arrays, structs, wrong);
+        } while (p && *p != ')');
         return p ? p + 1 : NULL;
     }
-    if (!array || p == end || *p != '{')
+    if (p == start || *p != '{')
         return stop(wrong, p, DW_E_SIGNATURE);
     p++;
-    if (!at_simple(p, end) || *p == 'v')
+    if (!dw_traits(*p)->basic)
         return stop(wrong, p, DW_E_SIGNATURE); /* a key is basic */
     p++;
-    p = at_simple(p, end) ? p + 1 : pass(p, end, arrays, structs, wrong);
-    if (p && (p == end || *p != '}'))
+    p = dw_traits(*p)->simple ? p + 1 : pass(p, arrays, structs, wrong);
+    if (p && *p != '}')
         return stop(wrong, p, DW_E_SIGNATURE);
     return p ? p + 1 : NULL;
 }
 
+/* A copy with a NUL behind it stops every loop at its end. */
 int dw_check_signature(const char *signature, size_t n, size_t *error_at)
 {
+    char text[DW_MAX_SIGNATURE + 1];
     const size_t max = n < DW_MAX_SIGNATURE ? n : DW_MAX_SIGNATURE;
-    const char *p = signature, *end = signature + max;
-    struct wrong wrong = {end, n > max ? DW_E_LIMIT : 0};
+    (void)dw_ascii((uint8_t *)text, signature, max); /* faster than memcpy for this few */
+    text[max] = '\0';
+    const char *p = text, *end = text + max;
+    struct wrong wrong = {end, 0};
     while (p && p < end)
-        p = at_simple(p, end) ? p + 1 : pass(p, end, 0, 0, &wrong);
+        p = dw_traits(*p)->simple ? p + 1 : pass(p, 0, 0, &wrong);
     if (wrong.at == end && n > max)
         wrong.error = DW_E_LIMIT; /* what is missing may stand behind the limit */
     if (wrong.error && error_at)
-        *error_at = (size_t)(wrong.at - signature);
+        *error_at = (size_t)(wrong.at - text);
     return wrong.error;
 }
 
@@ -118,7 +108,7 @@ int dw_check_single(const char *signature, size_t n, size_t *error_at)
 dw_string dw_next_type(const char *signature)
 {
     const char *p = signature;
-    if (types[(unsigned char)*p].simple)
+    if (dw_traits(*p)->simple)
         return (dw_string){signature, 1};
     if (*p == ')' || *p == '}')
         return (dw_string){signature, 0};

@@ -216,7 +216,33 @@ DW_INLINE bool dw_vector_tops(dw_vector v)
 }
 #endif
 
+/* The same for n < 16 where 16 bytes can be loaded: without a branch. */
+DW_INLINE bool dw_ascii_short(const uint8_t *p, size_t n)
+{
+#if DW_SSE2
+    __m128i v = _mm_loadu_si128((const __m128i *)(const void *)p);
+    unsigned good = (unsigned)_mm_movemask_epi8(_mm_cmpgt_epi8(v, _mm_setzero_si128()));
+    return (~good & ((1u << n) - 1)) == 0;
+#else
+    return dw_ascii(NULL, (const char *)p, n);
+#endif
+}
+
 /* -- Shared between files -------------------------------------------------- */
+
+/* signature.c: per type code its alignment; its size where that is fixed; whether
+ * it is a basic type, and whether it is a complete type by itself. */
+typedef struct dw_type_traits {
+    uint8_t align, size;
+    bool basic, simple;
+} dw_type_traits;
+
+extern const dw_type_traits dw_types[256];
+
+DW_INLINE const dw_type_traits *dw_traits(char code)
+{
+    return &dw_types[(unsigned char)code];
+}
 
 /* utf8.c: whether n bytes are a valid string (UTF-8 without NUL). */
 bool dw_utf8_valid(const char *p, size_t n);
@@ -290,12 +316,16 @@ DW_INLINE const uint8_t *dw_reader_take(dw_reader *r, size_t align, size_t len)
     return r->bytes + at;
 }
 
+DW_INLINE uint32_t dw_reader_uint32(dw_reader *r)
+{
+    const uint8_t *p = dw_reader_take(r, 4, 4);
+    return p ? dw_load32_order(p, r->swap) : 0;
+}
+
 /* reader.c: a string's length and bytes, which are not looked at but for the
- * NUL; a checked signature; a 32-bit number; all without looking at the
- * reader's own signature. */
+ * NUL; a checked signature; both without looking at the reader's own. */
 dw_string dw_reader_text(dw_reader *r);
 dw_string dw_reader_signature(dw_reader *r);
-uint32_t dw_reader_uint32(dw_reader *r);
 
 /* reader_container.c: takes a whole array of fixed-size elements, all of them checked.
  * Returns the first, in the message's byte order, or NULL after an error. */

@@ -71,7 +71,7 @@ void dw_open_array(dw_writer *w)
     if (!may_open(w, 'a'))
         return;
     dw_string element = dw_next_type(w->type + 1);
-    uint8_t pad = array_head(w, dw_type_align(*element.p), 0);
+    uint8_t pad = array_head(w, dw_traits(*element.p)->align, 0);
     if (dw_writer_failed(w))
         return;
     push(w, 'a', element.p, element.p + element.n, element.p + element.n);
@@ -95,7 +95,7 @@ void dw_close_array(dw_writer *w)
 
 uint8_t *dw_writer_claim_array(dw_writer *w, char code, size_t n)
 {
-    size_t size = dw_type_size(code);
+    size_t size = dw_traits(code)->size;
     if (!may_open(w, 'a'))
         return NULL;
     if (w->type[1] != code || !size) {
@@ -145,9 +145,9 @@ void dw_put_array(dw_writer *w, char code, const void *values, size_t n)
     if (!p || !n)
         return;
     if (w->swap)
-        dw_swap_copy(p, values, n, dw_type_size(code));
+        dw_swap_copy(p, values, n, dw_traits(code)->size);
     else
-        memcpy(p, values, n * dw_type_size(code));
+        memcpy(p, values, n * dw_traits(code)->size);
 }
 
 void dw_put_string_array(dw_writer *w, const char *const *strings, size_t n)

@@ -51,6 +51,7 @@ typedef struct dw_reader {
     size_t end;     /* of the innermost array, or of the body */
     uint32_t level; /* those of the containers that have a frame */
     bool swap;      /* foreign byte order */
+    size_t size;    /* bytes at bytes, of which those behind end may be loaded too */
     dw_fault fault;
     dw_reader_frame frames[DW_MAX_DEPTH + 1];
 } dw_reader;
