@@ -113,7 +113,7 @@ DW_NOINLINE uint8_t *dw_writer_claim_slow(dw_writer *w, size_t align, size_t len
     for (size_t i = w->at; i < at; i++)
         w->buffer[i] = 0;
     w->at = at + len;
-    return w->buffer + at;
+    return w->room ? w->buffer + at : NULL; /* there may be no buffer for no bytes */
 }
 
 /* -- From begin to finish ------------------------------------------------- */
