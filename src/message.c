@@ -57,12 +57,9 @@ static int check_value(uint8_t field, const char *p, size_t n, size_t *error_at)
         if (n == sizeof local_interface - 1 && memcmp(p, local_interface, n) == 0)
             return DW_E_HEADER;
         return dw_check_interface(p, n, error_at);
-    case DW_FIELD_MEMBER:
-        return dw_check_member(p, n, error_at);
-    case DW_FIELD_ERROR_NAME:
-        return dw_check_error_name(p, n, error_at);
-    default:
-        return dw_check_bus_name(p, n, error_at);
+    case DW_FIELD_MEMBER: return dw_check_member(p, n, error_at);
+    case DW_FIELD_ERROR_NAME: return dw_check_error_name(p, n, error_at);
+    default: return dw_check_bus_name(p, n, error_at);
     }
 }
 
@@ -224,18 +221,12 @@ int dw_message_frame(const void *bytes, size_t len, size_t *whole)
 static dw_string *string_field(dw_message *m, uint8_t field)
 {
     switch (field) {
-    case DW_FIELD_PATH:
-        return &m->path;
-    case DW_FIELD_INTERFACE:
-        return &m->interface;
-    case DW_FIELD_MEMBER:
-        return &m->member;
-    case DW_FIELD_ERROR_NAME:
-        return &m->error_name;
-    case DW_FIELD_DESTINATION:
-        return &m->destination;
-    default:
-        return &m->sender;
+    case DW_FIELD_PATH: return &m->path;
+    case DW_FIELD_INTERFACE: return &m->interface;
+    case DW_FIELD_MEMBER: return &m->member;
+    case DW_FIELD_ERROR_NAME: return &m->error_name;
+    case DW_FIELD_DESTINATION: return &m->destination;
+    default: return &m->sender;
     }
 }
 
@@ -249,12 +240,8 @@ static void read_value(dw_message *m, dw_reader *r, uint8_t field)
         if (m->reply_serial == 0)
             dw_reader_fail(r, DW_E_HEADER, at);
         return;
-    case DW_FIELD_UNIX_FDS:
-        m->unix_fds = dw_reader_uint32(r);
-        return;
-    case DW_FIELD_SIGNATURE:
-        m->signature = dw_reader_signature(r);
-        return;
+    case DW_FIELD_UNIX_FDS: m->unix_fds = dw_reader_uint32(r); return;
+    case DW_FIELD_SIGNATURE: m->signature = dw_reader_signature(r); return;
     default: {
         dw_string s = dw_reader_text(r);
         int e = r->fault.code ? 0 : check_value(field, s.p, s.n, &error_at);

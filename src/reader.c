@@ -189,7 +189,7 @@ static DW_NOINLINE dw_string get_odd_string(dw_reader *r)
     return s;
 }
 
-dw_string dw_get_string(dw_reader *r)
+dw_string dw_get_string_slow(dw_reader *r)
 {
     const size_t at = dw_align(r->at, 4);
     if (DW_LIKELY(*r->type == 's' && at + 5 <= r->end)) {

@@ -20,8 +20,6 @@ void dw_swap_copy(void *to, const void *from, size_t n, size_t size)
         for (size_t i = 0; i < n; i++)
             dw_store64(t + 8 * i, dw_swap64(dw_load64(f + 8 * i)));
         break;
-    default:
-        memmove(t, f, n * size);
-        break;
+    default: memmove(t, f, n * size); break;
     }
 }

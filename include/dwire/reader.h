@@ -94,7 +94,7 @@ static inline uint32_t dw_get_uint32(dw_reader *r);
 static inline int64_t dw_get_int64(dw_reader *r);
 static inline uint64_t dw_get_uint64(dw_reader *r);
 static inline double dw_get_double(dw_reader *r); /* bit by bit, NaNs included */
-DW_API dw_string dw_get_string(dw_reader *r);
+static inline dw_string dw_get_string(dw_reader *r);
 DW_API dw_string dw_get_object_path(dw_reader *r);
 DW_API dw_string dw_get_signature(dw_reader *r);
 
@@ -219,6 +219,39 @@ static inline void dw_get_fixed(dw_reader *r, char code, void *value, size_t siz
     } else {
         dw_get_fixed_slow(r, code, value, size);
     }
+}
+
+DW_API dw_string dw_get_string_slow(dw_reader *r);
+
+/* A string of less than 8 bytes in the own byte order, most of them names and
+ * keys: one load of 8 bytes, which there are also behind the end, has all of it
+ * and its NUL. Each byte must be ASCII (bit 7 clear) and not NUL (no borrow when
+ * 1 is taken from each); those from the NUL on count as 1. */
+static inline dw_string dw_get_string(dw_reader *r)
+{
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+    size_t at = (r->at + 3) & ~(size_t)3;
+    if (DW_LIKELY(*r->type == 's' && at + 5 <= r->fast && r->size - at >= 12)) {
+        const uint64_t ones = UINT64_C(0x0101010101010101);
+        const uint8_t *p = r->bytes + at;
+        uint32_t n;
+        uint64_t word;
+        memcpy(&n, p, 4);
+        memcpy(&word, p + 4, 8);
+        if (n < 8 && n <= r->fast - at - 5) {
+            uint64_t behind = ~UINT64_C(0) << (8 * n);
+            uint64_t text = (word & ~behind) | (ones & behind);
+            bool bad = ((text | (text - ones)) & (ones << 7)) != 0 || (word >> (8 * n) & 0xff) != 0;
+            if (DW_LIKELY(!bad && !dw_padding_bad(r->bytes + r->at, at - r->at, 4))) {
+                dw_string s = {(const char *)p + 4, n};
+                r->at = at + 5 + n;
+                dw_reader_step(r);
+                return s;
+            }
+        }
+    }
+#endif
+    return dw_get_string_slow(r);
 }
 
 /* A struct or entry; code is the bracket that opens or closes it. */
