@@ -240,8 +240,8 @@ static inline dw_string dw_get_string(dw_reader *r)
         memcpy(&word, p + 4, 8);
         if (n < 8 && n <= r->fast - at - 5) {
             uint64_t behind = ~UINT64_C(0) << (8 * n);
-            uint64_t ascii = (word & ~behind) | (ones & behind);
-            bool bad = ((ascii | (ascii - ones)) & (ones << 7)) != 0 || (word >> (8 * n) & 0xff) != 0;
+            uint64_t kept = (word & ~behind) | (ones & behind);
+            bool bad = ((kept | (kept - ones)) & (ones << 7)) != 0 || (word >> (8 * n) & 0xff) != 0;
             if (DW_LIKELY(!bad && !dw_padding_bad(r->bytes + r->at, at - r->at, 4))) {
                 dw_string s = {(const char *)p + 4, n};
                 r->at = at + 5 + n;
