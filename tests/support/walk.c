@@ -8,7 +8,7 @@
 
 #include "dwire/signature.h"
 
-static void print_fixed(text *out, char code, const void *value)
+void text_fixed(text *out, char code, const void *value)
 {
     union {
         uint8_t y;
@@ -41,7 +41,7 @@ static void print_fixed(text *out, char code, const void *value)
         if (k->w)                                                                                  \
             dw_put_##name(k->w, value);                                                            \
         if (k->out)                                                                                \
-            print_fixed(k->out, code, &value);                                                     \
+            text_fixed(k->out, code, &value);                                                      \
         break;                                                                                     \
     }
 
@@ -65,7 +65,7 @@ static void walk_boolean(const walk *k)
     if (k->w)
         dw_put_boolean(k->w, value);
     if (k->out)
-        print_fixed(k->out, 'b', &wire);
+        text_fixed(k->out, 'b', &wire);
 }
 
 static void put(const walk *k, const char *s)
@@ -84,7 +84,7 @@ static void walk_whole(const walk *k, char code, size_t len)
         dw_put_array(k->w, code, values, n);
     for (size_t i = 0; k->out && i < n; i++) {
         put(k, i ? "," : "");
-        print_fixed(k->out, code, values + i * size);
+        text_fixed(k->out, code, values + i * size);
     }
     free(values);
 }

@@ -20,6 +20,9 @@ typedef struct walk {
  *   <signature value>; between the values of a body a blank */
 void walk_values(const walk *k);
 
+/* The text of one value of a fixed size, which is laid out as its C type. */
+void text_fixed(text *out, char code, const void *value);
+
 /* Copies what is left with dw_copy, value by value. */
 void copy_values(dw_reader *r, dw_writer *w);
 
