@@ -108,20 +108,14 @@ int dw_check_single(const char *signature, size_t n, size_t *error_at)
 dw_string dw_next_type(const char *signature)
 {
     const char *p = signature;
-    if (dw_traits(*p)->simple)
-        return (dw_string){signature, 1};
-    if (*p == ')' || *p == '}')
-        return (dw_string){signature, 0};
     while (*p == 'a')
         p++;
-    size_t open = 0;
-    for (; *p; p++) {
-        if (*p == '(' || *p == '{')
-            open++;
-        else if (*p == ')' || *p == '}')
-            open--;
-        if (open == 0)
-            return (dw_string){signature, (size_t)(p + 1 - signature)};
+    if (*p == '(' || *p == '{') {
+        size_t open = 1;
+        while (open && *++p)
+            open += (size_t)((*p == '(' || *p == '{') - (*p == ')' || *p == '}'));
+    } else if (*p == ')' || *p == '}') {
+        return (dw_string){signature, 0};
     }
-    return (dw_string){signature, (size_t)(p - signature)};
+    return (dw_string){signature, (size_t)(p - signature) + (*p != 0)};
 }

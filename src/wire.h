@@ -142,16 +142,18 @@ DW_INLINE bool dw_ascii(uint8_t *to, const char *from, size_t n)
         size_t i = 0;
 #if DW_SSE2
         if (n >= 16) { /* as signed bytes, those wanted are the ones above 0 */
-            __m128i good = _mm_set1_epi8(-1);
-            for (;;) {
-                __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(from + i));
-                good = _mm_and_si128(good, _mm_cmpgt_epi8(v, _mm_setzero_si128()));
+            const __m128i zero = _mm_setzero_si128();
+            __m128i v = _mm_loadu_si128((const __m128i *)(const void *)(from + n - 16));
+            __m128i good = _mm_cmpgt_epi8(v, zero);
+            if (to)
+                _mm_storeu_si128((__m128i *)(void *)(to + n - 16), v);
+            for (; i < n - 16; i += 16) {
+                v = _mm_loadu_si128((const __m128i *)(const void *)(from + i));
+                good = _mm_and_si128(good, _mm_cmpgt_epi8(v, zero));
                 if (to)
                     _mm_storeu_si128((__m128i *)(void *)(to + i), v);
-                if (i == n - 16)
-                    return _mm_movemask_epi8(good) == 0xffff;
-                i = i + 16 < n - 16 ? i + 16 : n - 16;
             }
+            return _mm_movemask_epi8(good) == 0xffff;
         }
 #endif
         for (; i + 8 < n; i += 8) {
@@ -226,6 +228,13 @@ DW_INLINE bool dw_ascii_short(const uint8_t *p, size_t n)
 #else
     return dw_ascii(NULL, (const char *)p, n);
 #endif
+}
+
+/* -- Texts ------------------------------------------------------------------ */
+
+DW_INLINE bool dw_string_is(dw_string s, const char *text)
+{
+    return s.n == strlen(text) && memcmp(s.p, text, s.n) == 0;
 }
 
 /* -- Shared between files -------------------------------------------------- */

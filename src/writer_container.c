@@ -5,14 +5,17 @@
 
 #include "dwire/signature.h"
 
-/* Whether a container with this type code may be opened now. */
-static bool may_open(dw_writer *w, char code)
+static DW_NOINLINE bool may_not_open(dw_writer *w, char code)
 {
-    if (!dw_writer_expect(w, code))
-        return false;
-    if (w->depth == DW_MAX_DEPTH)
+    if (dw_writer_expect(w, code))
         dw_writer_fail(w, DW_E_DEPTH, 0);
-    return w->depth < DW_MAX_DEPTH;
+    return false;
+}
+
+/* Whether a container with this type code may be opened now. */
+DW_INLINE bool may_open(dw_writer *w, char code)
+{
+    return DW_LIKELY(*w->type == code && w->depth < DW_MAX_DEPTH) || may_not_open(w, code);
 }
 
 /* Whether the innermost open container is of this kind and complete: so it is
@@ -54,16 +57,23 @@ static void pop(dw_writer *w)
 
 /* -- Arrays --------------------------------------------------------------- */
 
-/* Writes the length of an array, and the padding before the first element,
- * whose number of bytes it returns. */
-static uint8_t array_head(dw_writer *w, size_t align, uint32_t len)
+/* Writes the length of an array, and the padding before the first element, whose
+ * number of bytes, 0 or 4, it returns. */
+DW_INLINE uint8_t array_head(dw_writer *w, size_t align, uint32_t len)
 {
-    uint8_t *p = dw_writer_claim(w, 4, 4);
-    if (p)
-        dw_store32_order(p, len, w->swap);
-    size_t at = w->at;
-    dw_writer_claim(w, align, 0);
-    return (uint8_t)(w->at - at);
+    const size_t start = w->at, at = dw_align(start, 4), first = dw_align(at + 4, align);
+    if (DW_LIKELY(first + 8 <= w->room)) {
+        dw_store32(w->buffer + start, 0);
+        dw_store32_order(w->buffer + at, len, w->swap);
+        dw_store32(w->buffer + at + 4, 0);
+        w->at = first;
+    } else {
+        uint8_t *p = dw_writer_claim_slow(w, 4, 4);
+        if (p)
+            dw_store32_order(p, len, w->swap);
+        dw_writer_claim_slow(w, align, 0);
+    }
+    return (uint8_t)(first - at - 4);
 }
 
 void dw_open_array(dw_writer *w)

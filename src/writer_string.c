@@ -56,11 +56,12 @@ void dw_writer_string(dw_writer *w, const char *p, size_t n)
 
 /* -- C strings, in one pass ------------------------------------------------
  *
- * With vectors, the end of a C string is found, the string is copied, and what
- * is not ASCII is looked for, all at once. The loads are of whole aligned blocks
- * of 16 bytes: such a block never crosses into a page that the string has no
- * byte in. What lies in a block before the string or behind its NUL is masked
- * out and never stored. */
+ * With vectors, the end of a C string is found, the string is checked and copied,
+ * all at once: what is looked for is the first byte that is not an ASCII character,
+ * and if that is the NUL, the string is good. (If not, the slow path takes over.)
+ * The loads are of whole aligned blocks of 16 bytes: such a block never crosses
+ * into a page that the string has no byte in. What lies in a block before the
+ * string or behind its NUL is masked out and never stored. */
 
 static DW_NOINLINE void put_measured(dw_writer *w, const char *s)
 {
@@ -69,28 +70,25 @@ static DW_NOINLINE void put_measured(dw_writer *w, const char *s)
 
 #if DW_SSE2
 
-DW_BLOCKWISE static inline __m128i load_block(uintptr_t at)
+DW_BLOCKWISE DW_INLINE __m128i load_block(uintptr_t at)
 {
     return _mm_load_si128((const __m128i *)at);
 }
 
-static inline unsigned zero_bytes(__m128i v)
+/* One bit a byte: set where it is not an ASCII character, which as a signed byte
+ * is one above 0. */
+DW_INLINE unsigned odd_bytes(__m128i v)
 {
-    return (unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(v, _mm_setzero_si128()));
+    return (unsigned)_mm_movemask_epi8(_mm_cmpgt_epi8(v, _mm_setzero_si128())) ^ 0xffff;
 }
 
-static inline unsigned high_bytes(__m128i v)
-{
-    return (unsigned)_mm_movemask_epi8(v);
-}
-
-static inline void move16(uint8_t *to, const char *from)
+DW_INLINE void move16(uint8_t *to, const char *from)
 {
     _mm_storeu_si128((__m128i *)(void *)to, _mm_loadu_si128((const __m128i *)(const void *)from));
 }
 
 /* Copies a string of length n < 32 and its NUL, in moves that overlap. */
-static inline void move_short(uint8_t *to, const char *from, size_t n)
+DW_INLINE void move_short(uint8_t *to, const char *from, size_t n)
 {
     if (n >= 15) {
         move16(to, from);
@@ -108,78 +106,71 @@ static inline void move_short(uint8_t *to, const char *from, size_t n)
     }
 }
 
-/* The string's length is written to its place at at, and the next value follows. */
-static inline void done(dw_writer *w, size_t at, size_t n)
-{
-    dw_store32(w->buffer + at, (uint32_t)n);
-    w->at = at + 4 + n + 1;
-}
-
-/* A string whose first two blocks have no NUL. It is stored block by block while
+/* A string whose first two blocks are ASCII. It is stored block by block while
  * there is room for a whole one and the string's end. */
 DW_BLOCKWISE static DW_NOINLINE void put_long(dw_writer *w, const char *s)
 {
     const size_t start = w->at, at = dw_align(start, 4);
     const size_t room = w->fast - at - 4;
     uint8_t *to = w->buffer + at + 4;
-    dw_store32(w->buffer + start, 0);
-    __m128i v, all = _mm_loadu_si128((const __m128i *)(const void *)s);
-    move16(to, s);
+    __m128i v;
+    unsigned odd;
     size_t n = 16 - ((uintptr_t)s & 15);
+    move16(to, s);
     for (;; n += 16) {
-        if (room - n < 32) {
+        if (DW_UNLIKELY(room - n < 32)) {
             put_measured(w, s);
             return;
         }
         v = load_block((uintptr_t)s + n);
-        if (zero_bytes(v))
+        odd = odd_bytes(v);
+        if (odd)
             break;
         _mm_storeu_si128((__m128i *)(void *)(to + n), v);
-        all = _mm_or_si128(all, v);
     }
-    unsigned end = DW_LOWEST(zero_bytes(v));
-    unsigned high = high_bytes(all) | (high_bytes(v) & ((1u << end) - 1));
-    n += end;
+    n += DW_LOWEST(odd);
+    if (DW_UNLIKELY(s[n])) {
+        put_measured(w, s);
+        return;
+    }
     move16(to + n + 1 - 16, s + n + 1 - 16);
-    done(w, at, n);
-    if (DW_LIKELY(!high))
-        dw_writer_step(w);
-    else
-        check_string(w, start, s, n);
+    dw_store32(w->buffer + start, 0);
+    dw_store32(to - 4, (uint32_t)n);
+    w->at = at + 4 + n + 1;
+    dw_writer_step(w);
 }
 
 /* Short strings are most, and end in their first block or the second. */
 DW_BLOCKWISE void dw_put_string(dw_writer *w, const char *s)
 {
-    const size_t at = dw_align(w->at, 4);
+    const size_t start = w->at, at = dw_align(start, 4);
     if (DW_UNLIKELY(*w->type != 's' || !s || at + 4 + 48 > w->fast)) {
         put_measured(w, s);
         return;
     }
     const size_t before = (uintptr_t)s & 15;
     const uintptr_t block = (uintptr_t)s - before;
-    __m128i v = load_block(block);
-    unsigned zero = zero_bytes(v) >> before, high = high_bytes(v) >> before;
+    unsigned odd = odd_bytes(load_block(block)) >> before;
     size_t n = 0;
-    if (!zero) {
+    if (!odd) {
         n = 16 - before;
-        v = load_block(block + 16);
-        zero = zero_bytes(v);
-        if (!zero) {
+        odd = odd_bytes(load_block(block + 16));
+        if (!odd) {
             put_long(w, s);
             return;
         }
-        high |= high_bytes(v) << n;
     }
-    n += DW_LOWEST(zero);
-    const size_t start = w->at;
-    dw_store32(w->buffer + start, 0);
-    move_short(w->buffer + at + 4, s, n);
-    done(w, at, n);
-    if (DW_LIKELY(!(high & ((1u << n) - 1))))
-        dw_writer_step(w);
-    else
-        check_string(w, start, s, n);
+    n += DW_LOWEST(odd);
+    if (DW_UNLIKELY(s[n])) {
+        put_measured(w, s);
+        return;
+    }
+    uint8_t *to = w->buffer;
+    dw_store32(to + start, 0);
+    dw_store32(to + at, (uint32_t)n);
+    move_short(to + at + 4, s, n);
+    w->at = at + 4 + n + 1;
+    dw_writer_step(w);
 }
 
 #else
