@@ -123,7 +123,10 @@ static void flip(const vector *v, const text *bytes)
         uint8_t was = b.p[at];
         for (size_t i = 0; i < 8 + sizeof special; i++) {
             finding f;
-            b.p[at] = i < 8 ? (uint8_t)(was ^ 1u << i) : special[i - 8];
+            if (i < 8)
+                b.p[at] = (uint8_t)(was ^ 1u << i);
+            else
+                b.p[at] = special[i - 8];
             inspect(&f, v, b.p, bytes->n);
             agrees(&f, v, "with changed", at, b.p[at]);
             finding_free(&f);
