@@ -5,14 +5,17 @@
 
 #include "dwire/signature.h"
 
-/* Whether a container with this type code comes next and may be entered. */
-static bool may_enter(dw_reader *r, char code)
+static DW_NOINLINE bool may_not_enter(dw_reader *r, char code)
 {
-    if (!dw_reader_expect(r, code))
-        return false;
-    if (r->depth == DW_MAX_DEPTH)
+    if (dw_reader_expect(r, code))
         dw_reader_fail(r, DW_E_DEPTH, r->at);
-    return r->depth < DW_MAX_DEPTH;
+    return false;
+}
+
+/* Whether a container with this type code comes next and may be entered. */
+DW_INLINE bool may_enter(dw_reader *r, char code)
+{
+    return DW_LIKELY(*r->type == code && r->depth < DW_MAX_DEPTH) || may_not_enter(r, code);
 }
 
 /* Enters an array or variant. What comes next starts at type and, in an array,

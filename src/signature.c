@@ -5,12 +5,11 @@
 #include "wire.h"
 
 const dw_type_traits dw_types[256] = {
-    ['y'] = {1, 1, true, true},   ['b'] = {4, 4, true, true},   ['n'] = {2, 2, true, true},
-    ['q'] = {2, 2, true, true},   ['i'] = {4, 4, true, true},   ['u'] = {4, 4, true, true},
-    ['x'] = {8, 8, true, true},   ['t'] = {8, 8, true, true},   ['d'] = {8, 8, true, true},
-    ['h'] = {4, 4, true, true},   ['s'] = {4, 0, true, true},   ['o'] = {4, 0, true, true},
-    ['g'] = {1, 0, true, true},   ['v'] = {1, 0, false, true},  ['a'] = {4, 0, false, false},
-    ['('] = {8, 0, false, false}, ['{'] = {8, 0, false, false},
+    ['y'] = {1, 1, 2, 0},  ['b'] = {4, 4, 2, 0}, ['n'] = {2, 2, 2, 0},  ['q'] = {2, 2, 2, 0},
+    ['i'] = {4, 4, 2, 0},  ['u'] = {4, 4, 2, 0}, ['x'] = {8, 8, 2, 0},  ['t'] = {8, 8, 2, 0},
+    ['d'] = {8, 8, 2, 0},  ['h'] = {4, 4, 2, 0}, ['s'] = {4, 0, 2, 0},  ['o'] = {4, 0, 2, 0},
+    ['g'] = {1, 0, 2, 0},  ['v'] = {1, 0, 1, 0}, ['a'] = {4, 0, 0, 0},  ['('] = {8, 0, 0, 1},
+    [')'] = {0, 0, 0, -1}, ['{'] = {8, 0, 0, 1}, ['}'] = {0, 0, 0, -1},
 };
 
 size_t dw_type_align(char code)
@@ -25,7 +24,7 @@ size_t dw_type_size(char code)
 
 bool dw_type_basic(char code)
 {
-    return dw_traits(code)->basic;
+    return dw_traits(code)->simple == 2;
 }
 
 /* Where and how a signature is wrong. */
@@ -40,9 +39,22 @@ static const char *stop(struct wrong *wrong, const char *at, int error)
     return NULL;
 }
 
+/* Passes over complete types that are simple, or arrays of one that is: most are,
+ * and need no call. */
+DW_INLINE const char *pass_simple(const char *p, unsigned arrays)
+{
+    for (;;) {
+        if (dw_traits(*p)->simple)
+            p++;
+        else if (*p == 'a' && dw_traits(p[1])->simple && arrays < DW_MAX_ARRAYS)
+            p += 2;
+        else
+            return p;
+    }
+}
+
 /* Passes over one complete type inside so many arrays and structs. Returns its
- * end, or NULL. Goes as deep as the type, which those limits bound. What is a
- * complete type by itself, as most are, is passed over without a call. */
+ * end, or NULL. Goes as deep as the type, which those limits bound. */
 static const char *pass(const char *p, unsigned arrays, unsigned structs, struct wrong *wrong)
 {
     const char *start = p;
@@ -54,16 +66,20 @@ static const char *pass(const char *p, unsigned arrays, unsigned structs, struct
     if (*p == '(') {
         if (++structs > DW_MAX_STRUCTS)
             return stop(wrong, p, DW_E_DEPTH);
-        p++;
-        do { /* one or more complete types */
-            p = dw_traits(*p)->simple ? p + 1 : pass(p, arrays, structs, wrong);
-        } while (p && *p != ')');
-        return p ? p + 1 : NULL;
+        const char *first = ++p;
+        for (;;) {
+            p = pass_simple(p, arrays);
+            if (*p == ')' && p > first)
+                return p + 1;
+            p = pass(p, arrays, structs, wrong);
+            if (!p)
+                return NULL;
+        }
     }
     if (p == start || *p != '{')
         return stop(wrong, p, DW_E_SIGNATURE);
     p++;
-    if (!dw_traits(*p)->basic)
+    if (dw_traits(*p)->simple != 2)
         return stop(wrong, p, DW_E_SIGNATURE); /* a key is basic */
     p++;
     p = dw_traits(*p)->simple ? p + 1 : pass(p, arrays, structs, wrong);
@@ -81,8 +97,11 @@ int dw_check_signature(const char *signature, size_t n, size_t *error_at)
     text[max] = '\0';
     const char *p = text, *end = text + max;
     struct wrong wrong = {end, 0};
-    while (p && p < end)
-        p = dw_traits(*p)->simple ? p + 1 : pass(p, 0, 0, &wrong);
+    for (p = pass_simple(p, 0); p < end; p = pass_simple(p, 0)) {
+        p = pass(p, 0, 0, &wrong);
+        if (!p)
+            break;
+    }
     if (wrong.at == end && n > max)
         wrong.error = DW_E_LIMIT; /* what is missing may stand behind the limit */
     if (wrong.error && error_at)
@@ -110,12 +129,10 @@ dw_string dw_next_type(const char *signature)
     const char *p = signature;
     while (*p == 'a')
         p++;
-    if (*p == '(' || *p == '{') {
-        size_t open = 1;
-        while (open && *++p)
-            open += (size_t)((*p == '(' || *p == '{') - (*p == ')' || *p == '}'));
-    } else if (*p == ')' || *p == '}') {
-        return (dw_string){signature, 0};
-    }
-    return (dw_string){signature, (size_t)(p - signature) + (*p != 0)};
+    int open = 0;
+    do
+        open += dw_traits(*p)->nest;
+    while (open > 0 && *++p);
+    const bool none = *p == 0 || open < 0;
+    return (dw_string){signature, (size_t)(p - signature) + !none};
 }

@@ -239,11 +239,12 @@ DW_INLINE bool dw_string_is(dw_string s, const char *text)
 
 /* -- Shared between files -------------------------------------------------- */
 
-/* signature.c: per type code its alignment; its size where that is fixed; whether
- * it is a basic type, and whether it is a complete type by itself. */
+/* signature.c: what there is to know of a type code. */
 typedef struct dw_type_traits {
-    uint8_t align, size;
-    bool basic, simple;
+    uint8_t align;
+    uint8_t size;   /* where it is fixed */
+    uint8_t simple; /* 2: a basic type; 1: the variant, also complete by itself */
+    int8_t nest;    /* 1 for an opening bracket, -1 for a closing one */
 } dw_type_traits;
 
 extern const dw_type_traits dw_types[256];
