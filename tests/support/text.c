@@ -23,6 +23,7 @@ char *text_room(text *t, size_t n)
         size_t twice = t->size < 1048576 ? 2 * t->size : t->size;
         t->size = t->n + n + 1 > twice ? t->n + n + 1 : twice;
         t->p = some_memory(t->p, t->size);
+        t->p[t->n] = '\0';
     }
     return t->p + t->n;
 }
