@@ -39,15 +39,20 @@ static const char *stop(struct wrong *wrong, const char *at, int error)
     return NULL;
 }
 
-/* Passes over complete types that are simple, or arrays of one that is: most are,
- * and need no call. */
+/* Passes over complete types that are simple, and arrays of one that is or of an
+ * entry of two: most types are, and need no call. */
 DW_INLINE const char *pass_simple(const char *p, unsigned arrays)
 {
     for (;;) {
         if (dw_traits(*p)->simple)
             p++;
-        else if (*p == 'a' && dw_traits(p[1])->simple && arrays < DW_MAX_ARRAYS)
+        else if (*p != 'a' || arrays == DW_MAX_ARRAYS)
+            return p;
+        else if (dw_traits(p[1])->simple)
             p += 2;
+        else if (p[1] == '{' && dw_traits(p[2])->simple == 2 && dw_traits(p[3])->simple &&
+                 p[4] == '}')
+            p += 5;
         else
             return p;
     }
