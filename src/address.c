@@ -82,9 +82,9 @@ static const char *put_unescaped(struct sink *s, const char *p, const char *end)
             put(s, *p++);
             continue;
         }
-        int high = end - p > 1 ? hex_digit(p[1]) : -1;
-        int low = end - p > 2 ? hex_digit(p[2]) : -1;
-        if (high < 0 || low < 0)
+        /* What ends a value is no digit, so this does not look behind it. */
+        int high = hex_digit(p[1]), low = high < 0 ? high : hex_digit(p[2]);
+        if (low < 0)
             return p;
         put(s, (char)(high << 4 | low));
         p += 3;
@@ -175,24 +175,26 @@ int dw_address_key(dw_address *a, dw_string *key, char *value, size_t size, size
     return 1;
 }
 
+static int check_keys(dw_address *a)
+{
+    dw_string key;
+    while (a->keys < a->end) {
+        struct sink nowhere = {NULL, 0, 0};
+        const char *end = parse_key(a, &key, &nowhere);
+        if (!end)
+            return DW_E_ADDRESS;
+        pass_key(a, end);
+    }
+    return 0;
+}
+
 int dw_check_address(const char *text, size_t *error_at)
 {
     dw_address a;
-    dw_string key;
     int r;
     dw_address_init(&a, text);
-    while ((r = dw_address_next(&a)) > 0) {
-        while (r > 0 && a.keys < a.end) {
-            struct sink nowhere = {NULL, 0, 0};
-            const char *end = parse_key(&a, &key, &nowhere);
-            if (end)
-                pass_key(&a, end);
-            else
-                r = DW_E_ADDRESS;
-        }
-        if (r < 0)
-            break;
-    }
+    while ((r = dw_address_next(&a)) > 0 && (r = check_keys(&a)) == 0)
+        continue;
     if (r && error_at)
         *error_at = a.error_at;
     return r;

@@ -98,6 +98,8 @@ static void judges_interfaces_and_error_names(void **state)
         ROW("", 0),
         ROW("a", 1),
         ROW("organisation", 12),
+        ROW("organisation_of_interfaces", 26),
+        ROW("org_freedesktop_DBus_Properties_Changed_Again", 45),
         ROW(".", 0),
         ROW(".a", 0),
         ROW(".a.b", 0),
@@ -162,6 +164,7 @@ static const struct row unique_names[] = {
     ROW(":", 1),
     ROW(":a", 2),
     ROW(":1234567890123", 14),
+    ROW(":12345678901234567890", 21),
     ROW(":.a", 1),
     ROW(":1.", 3),
     ROW(":1..0", 3),
@@ -184,6 +187,8 @@ static const struct row well_known_names[] = {
     ROW("", 0),
     ROW("a", 1),
     ROW("organisation", 12),
+    ROW("organisation_of_interfaces", 26),
+    ROW("org_freedesktop_DBus_Properties_Changed_Again", 45),
     ROW(".a.b", 0),
     ROW("a.", 2),
     ROW("org.freedesktop.", 16),
@@ -214,12 +219,25 @@ static void judges_bus_names(void **state)
 static void judges_namespaces(void **state)
 {
     static const struct row rows[] = {
-        ROW("a", -1),    ROW("com", -1),  ROW("com.example.backend1", -1),
-        ROW("a-b", -1),  ROW(":1", -1),   ROW(":1.0", -1),
-        ROW("", 0),      ROW(".", 0),     ROW("a.", 2),
-        ROW("a..b", 2),  ROW("0", 0),     ROW("com.0", 4),
-        ROW(":", 1),     ROW(":.a", 1),   ROW("com.example/", 11),
-        ROW("com\0", 3), ROW("c\xc3", 1), ROW(":1:", 2),
+        ROW("a", -1),
+        ROW("com", -1),
+        ROW("com.example.backend1", -1),
+        ROW("a-b", -1),
+        ROW(":1", -1),
+        ROW(":12-a.b_c", -1),
+        ROW(":1.0", -1),
+        ROW("", 0),
+        ROW(".", 0),
+        ROW("a.", 2),
+        ROW("a..b", 2),
+        ROW("0", 0),
+        ROW("com.0", 4),
+        ROW(":", 1),
+        ROW(":.a", 1),
+        ROW("com.example/", 11),
+        ROW("com\0", 3),
+        ROW("c\xc3", 1),
+        ROW(":1:", 2),
     };
     (void)state;
     ASK_ALL(dw_check_namespace, rows, DW_E_NAME);
@@ -390,6 +408,10 @@ static const struct row strings[] = {
     ROW("\xf0\x9f\x98\xf0", 3),
     ROW("\xc3\0", 1),
     ROW("\xe4\xb8\0", 2),
+    ROW("\xe0\xa0", 2), /* cut, with what was cut off behind other text */
+    ROW("\xe0\xa0zzzzzzzz\x80", 2),
+    ROW("aaaaaa\xe4\xb8zzzzzzzz\x96", 8),
+    ROW("aaaaaaa\xc3zzzzzzzz\xa9", 8),
 };
 
 static void judges_strings(void **state)
