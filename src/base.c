@@ -20,6 +20,17 @@ static const struct error *find(int code)
     return i < DW_ERROR_COUNT ? &errors[i] : &unknown;
 }
 
-const char *dw_error_text(int code) { return find(code)->text; }
-const char *dw_error_name(int code) { return find(code)->name; }
-const char *dw_error_section(int code) { return find(code)->section; }
+const char *dw_error_text(int code)
+{
+    return find(code)->text;
+}
+
+const char *dw_error_name(int code)
+{
+    return find(code)->name;
+}
+
+const char *dw_error_section(int code)
+{
+    return find(code)->section;
+}
