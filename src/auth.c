@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "dwire/auth.h"
+#include "wire.h"
 
 /* The states of both tables. Those from ENDED on have no way out. */
 enum state {
@@ -68,11 +69,6 @@ static void fail(dw_auth *a, int code)
     a->code = code;
 }
 
-static bool word_is(dw_string s, const char *word)
-{
-    return s.n == strlen(word) && memcmp(s.p, word, s.n) == 0;
-}
-
 /* Cuts the word before the next blank off s. Several blanks count as one, as
  * they do in the reference implementation. */
 static dw_string next_word(dw_string *s)
@@ -98,7 +94,7 @@ static enum command parse_line(dw_string line, dw_string *args)
             return UNKNOWN;
     dw_string name = next_word(args);
     for (int c = AUTH; c <= AGREE_UNIX_FD; c++)
-        if (word_is(name, command_names[c]))
+        if (dw_string_is(name, command_names[c]))
             return (enum command)c;
     return UNKNOWN;
 }
@@ -187,9 +183,9 @@ static void serve_response(dw_auth *a, dw_string response)
 static void serve_auth(dw_auth *a, dw_string args)
 {
     dw_string name = next_word(&args);
-    if (word_is(name, "EXTERNAL")) {
+    if (dw_string_is(name, "EXTERNAL")) {
         a->mechanism = EXTERNAL;
-    } else if (word_is(name, "ANONYMOUS") && (a->flags & DW_AUTH_ANONYMOUS) != 0) {
+    } else if (dw_string_is(name, "ANONYMOUS") && (a->flags & DW_AUTH_ANONYMOUS) != 0) {
         a->mechanism = ANONYMOUS;
     } else {
         say_rejected(a);
@@ -298,7 +294,7 @@ static void client_rejected(dw_auth *a, dw_string mechanisms)
 {
     bool offered = mechanisms.n == 0;
     while (mechanisms.n > 0)
-        offered |= word_is(next_word(&mechanisms), "ANONYMOUS");
+        offered |= dw_string_is(next_word(&mechanisms), "ANONYMOUS");
     if (a->mechanism != EXTERNAL || (a->flags & DW_AUTH_ANONYMOUS) == 0 || !offered) {
         fail(a, DW_E_AUTH);
         return;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "dwire/reader.h"
+#include "dwire/signature.h"
 #include "dwire/writer.h"
 
 /* Which vectors the compiler may use. -DDWIRE_NO_SIMD forces the fallback, which
@@ -252,6 +253,12 @@ extern const dw_type_traits dw_types[256];
 DW_INLINE const dw_type_traits *dw_traits(char code)
 {
     return &dw_types[(unsigned char)code];
+}
+
+/* The end of a complete type in a valid signature. */
+DW_INLINE const char *dw_type_end(const char *type)
+{
+    return dw_traits(*type)->simple ? type + 1 : type + dw_next_type(type).n;
 }
 
 /* utf8.c: whether n bytes are a valid string (UTF-8 without NUL). */

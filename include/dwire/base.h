@@ -49,6 +49,7 @@ extern "C" {
     X(DW_E_PROTOCOL, "the peer does not follow the protocol", "Authentication Protocol")           \
     X(DW_E_GUID, "the server's GUID is not the one in its address", "Server Addresses")            \
     X(DW_E_CLOSED, "the connection is closed", "")                                                 \
+    X(DW_E_CUT, "the connection ended in the middle of a message", "")                             \
     X(DW_E_TIMEOUT, "time is up", "")                                                              \
     X(DW_E_QUEUE, "a queue is full", "")                                                           \
     X(DW_E_REPLY, "the call was answered with an error", "Message Types")                          \
