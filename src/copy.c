@@ -2,8 +2,6 @@
 
 #include "wire.h"
 
-#include "dwire/signature.h"
-
 static void copy_value(dw_reader *r, dw_writer *w);
 
 /* Copies until the container of the reader ends. */

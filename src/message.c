@@ -6,7 +6,6 @@
 #include "wire.h"
 
 #include "dwire/names.h"
-#include "dwire/signature.h"
 
 /* Bytes before the header fields: the fixed part, and the length of their array. */
 #define FIELDS_AT 16

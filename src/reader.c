@@ -5,7 +5,6 @@
 
 #include "dwire/message.h"
 #include "dwire/names.h"
-#include "dwire/signature.h"
 
 void dw_reader_start(dw_reader *r, const char *type, const void *bytes, size_t at, size_t len,
                      bool swap)

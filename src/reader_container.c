@@ -3,8 +3,6 @@
 
 #include "wire.h"
 
-#include "dwire/signature.h"
-
 static DW_NOINLINE bool may_not_enter(dw_reader *r, char code)
 {
     if (dw_reader_expect(r, code))
@@ -104,11 +102,11 @@ size_t dw_enter_array(dw_reader *r)
 {
     if (!may_enter(r, 'a'))
         return 0;
-    dw_string element = dw_next_type(r->type + 1);
-    size_t len = array_head(r, *element.p);
-    if (r->fault.code)
+    const char *element = r->type + 1, *end = dw_type_end(element);
+    size_t len = array_head(r, *element);
+    if (DW_UNLIKELY(r->fault.code))
         return 0;
-    push(r, 'a', element.p, element.p + element.n, element.p + element.n);
+    push(r, 'a', element, end, end);
     set_end(r, r->at + len);
     return len;
 }

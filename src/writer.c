@@ -3,8 +3,6 @@
 
 #include "wire.h"
 
-#include "dwire/signature.h"
-
 enum { IDLE, OPEN, DONE };
 
 /* The smallest block worth asking an allocator for. */

@@ -3,8 +3,6 @@
 
 #include "wire.h"
 
-#include "dwire/signature.h"
-
 static DW_NOINLINE bool may_not_open(dw_writer *w, char code)
 {
     if (dw_writer_expect(w, code))
@@ -80,11 +78,11 @@ void dw_open_array(dw_writer *w)
 {
     if (!may_open(w, 'a'))
         return;
-    dw_string element = dw_next_type(w->type + 1);
-    uint8_t pad = array_head(w, dw_traits(*element.p)->align, 0);
-    if (dw_writer_failed(w))
+    const char *element = w->type + 1, *end = dw_type_end(element);
+    uint8_t pad = array_head(w, dw_traits(*element)->align, 0);
+    if (DW_UNLIKELY(dw_writer_failed(w)))
         return;
-    push(w, 'a', element.p, element.p + element.n, element.p + element.n);
+    push(w, 'a', element, end, end);
     w->frames[w->level].pad = pad;
 }
 
@@ -103,34 +101,37 @@ void dw_close_array(dw_writer *w)
     pop(w);
 }
 
-uint8_t *dw_writer_claim_array(dw_writer *w, char code, size_t n)
+DW_INLINE uint8_t *claim_array(dw_writer *w, char code, size_t n)
 {
-    size_t size = dw_traits(code)->size;
+    const size_t size = dw_traits(code)->size;
     if (!may_open(w, 'a'))
         return NULL;
-    if (w->type[1] != code || !size) {
+    if (DW_UNLIKELY(w->type[1] != code || !size)) {
         dw_writer_fail(w, size ? DW_E_TYPE : DW_E_ARGUMENT, 0);
         return NULL;
     }
-    if (n > DW_MAX_ARRAY / size) {
+    if (DW_UNLIKELY(n > DW_MAX_ARRAY / size)) {
         dw_writer_fail(w, DW_E_LIMIT, 0);
         return NULL;
     }
     array_head(w, size, (uint32_t)(n * size));
     uint8_t *p = dw_writer_claim(w, 1, n * size);
-    if (!dw_writer_failed(w)) {
+    if (DW_LIKELY(!dw_writer_failed(w))) {
         w->type++;
         dw_writer_step(w);
     }
     return p;
 }
 
+uint8_t *dw_writer_claim_array(dw_writer *w, char code, size_t n)
+{
+    return claim_array(w, code, n);
+}
+
 /* Booleans and unix fds are the fixed types that not every bit pattern fits. */
 static int check_elements(const dw_writer *w, char code, const void *values, size_t n)
 {
     const uint8_t *p = values;
-    if (code != 'b' && code != 'h')
-        return 0;
     uint32_t limit = code == 'b' ? 2 : w->n_fds;
     if (limit == UINT32_MAX)
         return 0;
@@ -142,34 +143,47 @@ static int check_elements(const dw_writer *w, char code, const void *values, siz
 
 void dw_put_array(dw_writer *w, char code, const void *values, size_t n)
 {
-    if (dw_writer_failed(w))
-        return;
     int r = n && !values ? DW_E_ARGUMENT : 0;
-    if (!r && *w->type == 'a' && w->type[1] == code)
+    if (!r && (code == 'b' || code == 'h') && *w->type == 'a' && w->type[1] == code)
         r = check_elements(w, code, values, n);
-    if (r) {
+    if (DW_UNLIKELY(r))
         dw_writer_fail(w, r, 0);
-        return;
-    }
-    uint8_t *p = dw_writer_claim_array(w, code, n);
+    uint8_t *p = claim_array(w, code, n);
     if (!p || !n)
         return;
-    if (w->swap)
+    if (DW_UNLIKELY(w->swap))
         dw_swap_copy(p, values, n, dw_traits(code)->size);
     else
         memcpy(p, values, n * dw_traits(code)->size);
 }
 
+/* The array's type and the place in it are followed here, not by a frame. */
 void dw_put_string_array(dw_writer *w, const char *const *strings, size_t n)
 {
-    if (*w->type == 'a' && w->type[1] != 's')
-        dw_writer_fail(w, DW_E_TYPE, 0);
-    if (n && !strings)
-        dw_writer_fail(w, DW_E_ARGUMENT, 0);
-    dw_open_array(w);
-    for (size_t i = 0; i < n && !dw_writer_failed(w); i++)
+    if (!may_open(w, 'a'))
+        return;
+    if (w->type[1] != 's' || (n && !strings)) {
+        dw_writer_fail(w, w->type[1] != 's' ? DW_E_TYPE : DW_E_ARGUMENT, 0);
+        return;
+    }
+    const char *element = w->element, *wrap = w->wrap;
+    array_head(w, 4, 0);
+    const size_t start = w->at;
+    if (dw_writer_failed(w))
+        return;
+    w->type = w->element = w->type + 1;
+    w->wrap = w->type + 1;
+    for (size_t i = 0; i < n; i++)
         dw_put_string(w, strings[i]);
-    dw_close_array(w);
+    if (w->at - start > DW_MAX_ARRAY)
+        dw_writer_fail(w, DW_E_LIMIT, 0);
+    if (dw_writer_failed(w))
+        return;
+    if (!w->full)
+        dw_store32_order(w->buffer + start - 4, (uint32_t)(w->at - start), w->swap);
+    w->element = element;
+    w->wrap = wrap;
+    dw_writer_step(w);
 }
 
 /* -- Structs, entries, variants ------------------------------------------- */

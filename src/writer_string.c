@@ -3,8 +3,6 @@
 
 #include "wire.h"
 
-#include "dwire/signature.h"
-
 /* After a string at start of which not all is ASCII, or which has not been
  * looked at yet. */
 static DW_NOINLINE void check_string(dw_writer *w, size_t start, const char *p, size_t n)

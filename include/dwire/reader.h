@@ -223,26 +223,27 @@ static inline void dw_get_fixed(dw_reader *r, char code, void *value, size_t siz
 
 DW_API dw_string dw_get_string_slow(dw_reader *r);
 
-/* A string of less than 8 bytes in the own byte order, most of them names and
- * keys: one load of 8 bytes, which there are also behind the end, has all of it
- * and its NUL. Each byte must be ASCII (bit 7 clear) and not NUL (no borrow when
- * 1 is taken from each); those from the NUL on count as 1. */
+/* A string of less than 8 bytes in the own byte order, as most names and keys
+ * are: one load of 8 bytes has all of it and its NUL. odd gets the top bit of each
+ * byte that is not ASCII or is NUL; a borrow from a NUL falsifies only what is
+ * above it. So the lowest bit that is set must be that of byte n, and not come
+ * from the byte's own top bit. */
 static inline dw_string dw_get_string(dw_reader *r)
 {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
     size_t at = (r->at + 3) & ~(size_t)3;
-    if (DW_LIKELY(*r->type == 's' && at + 5 <= r->fast && r->size - at >= 12)) {
-        const uint64_t ones = UINT64_C(0x0101010101010101);
+    if (DW_LIKELY(*r->type == 's' && at + 12 <= r->fast)) {
         const uint8_t *p = r->bytes + at;
         uint32_t n;
         uint64_t word;
         memcpy(&n, p, 4);
         memcpy(&word, p + 4, 8);
-        if (n < 8 && n <= r->fast - at - 5) {
-            uint64_t behind = ~UINT64_C(0) << (8 * n);
-            uint64_t kept = (word & ~behind) | (ones & behind);
-            bool bad = ((kept | (kept - ones)) & (ones << 7)) != 0 || (word >> (8 * n) & 0xff) != 0;
-            if (DW_LIKELY(!bad && !dw_padding_bad(r->bytes + r->at, at - r->at, 4))) {
+        if (n < 8) {
+            uint64_t odd =
+                (word | (word - UINT64_C(0x0101010101010101))) & UINT64_C(0x8080808080808080);
+            uint64_t nul = UINT64_C(0x80) << (8 * n);
+            if (DW_LIKELY((((odd & (0 - odd)) ^ nul) | (word & nul)) == 0 &&
+                          !dw_padding_bad(r->bytes + r->at, at - r->at, 4))) {
                 dw_string s = {(const char *)p + 4, n};
                 r->at = at + 5 + n;
                 dw_reader_step(r);
