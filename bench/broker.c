@@ -14,8 +14,8 @@
  * receive. The numbers beside each yes are priorities. */
 #define POLICY_BATCH "bta(btbs)a(btssssuutt)a(btssssuutt)"
 
-/* For each user, for ranges of users, for SELinux, for AppArmor: in version 36
- * a string was added, the name of the bus type. */
+/* For each user, for ranges of users, for SELinux, for AppArmor. Older versions
+ * do not know the last string, the type of the bus. */
 #define POLICY_OLD "(a(u(" POLICY_BATCH "))a(buu(" POLICY_BATCH "))a(ss)b)"
 #define POLICY_NEW "(a(u(" POLICY_BATCH "))a(buu(" POLICY_BATCH "))a(ss)bs)"
 
@@ -123,5 +123,5 @@ bool broker_listen(int control, int listener)
     client c = {.fd = control};
     return write_all(control, greeting, sizeof greeting - 1) && client_skip_line(&c, "DATA") &&
            client_skip_line(&c, "OK ") && client_skip_line(&c, "AGREE_UNIX_FD") &&
-           (add_listener(&c, listener, POLICY_OLD, 1) || add_listener(&c, listener, POLICY_NEW, 2));
+           (add_listener(&c, listener, POLICY_NEW, 1) || add_listener(&c, listener, POLICY_OLD, 2));
 }

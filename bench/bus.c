@@ -42,7 +42,9 @@ static bool start_broker(bus *b)
     close(ends[1]);
     b->control = ends[0];
     int listener = socket_listen(b->path);
-    bool good = b->pid > 0 && listener >= 0 && broker_listen(b->control, listener);
+    /* It accepts until there is nobody left, and must not be made to wait. */
+    bool good = b->pid > 0 && listener >= 0 && fcntl(listener, F_SETFL, O_NONBLOCK) == 0 &&
+                broker_listen(b->control, listener);
     if (listener >= 0)
         close(listener);
     return good;

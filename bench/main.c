@@ -36,6 +36,13 @@ static bool write_file(const char *path, void (*report)(FILE *, const rows *), c
     return false;
 }
 
+/* The first one ends the run in good order, the second one at once. */
+static void interrupt(int number)
+{
+    interrupted = number;
+    signal(number, SIG_DFL);
+}
+
 static bool needs_bus(const settings *set)
 {
     for (size_t i = 0; i < n_workloads; i++)
@@ -56,7 +63,7 @@ static void run(bench *b, rows *all)
             fprintf(stderr, "dwire-bench: %s does not start\n", b->set->bus);
     }
     for (size_t i = 0; i < n_workloads; i++)
-        if (listed(b->set->workloads, workloads[i].name))
+        if (!interrupted && listed(b->set->workloads, workloads[i].name))
             measure(b, &workloads[i], all);
     bus_stop(&private_bus);
 }
@@ -82,6 +89,8 @@ int main(int argc, char **argv)
         perror(dir);
         return 1;
     }
+    signal(SIGINT, interrupt);
+    signal(SIGTERM, interrupt);
     o.set.progress = isatty(STDERR_FILENO);
     bench b = {.set = &o.set, .dir = dir};
     rows all = {0};
@@ -89,6 +98,8 @@ int main(int argc, char **argv)
     rmdir(dir);
     report_markdown(stdout, &all);
     if (o.json && !write_file(o.json, report_json, &all))
+        b.failed = true;
+    if (o.svg && !write_file(o.svg, report_svg, &all))
         b.failed = true;
     return b.failed;
 }

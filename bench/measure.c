@@ -8,6 +8,8 @@
 #include <sys/resource.h>
 #include <time.h>
 
+volatile sig_atomic_t interrupted;
+
 double now_ns(void)
 {
     struct timespec t;
@@ -107,7 +109,7 @@ static void calibrate(bench *b, const kind *k, task *t)
 {
     double wanted = b->set->min_time_ms * 1e6;
     t->iterations = 1;
-    while (!k->once && !t->failed) {
+    while (!k->once && !t->failed && !interrupted) {
         double took = timed(k, t, t->iterations, 0);
         if (took >= wanted)
             break;
@@ -150,7 +152,8 @@ static size_t open_tasks(bench *b, const kind *k, const workload *w, size_t samp
 {
     size_t n = 0;
     for (size_t i = 0; i < n_libraries; i++) {
-        if (!listed(b->set->libraries, libraries[i]->name) || !library_does(libraries[i], w->kind))
+        if (interrupted || !listed(b->set->libraries, libraries[i]->name) ||
+            !library_does(libraries[i], w->kind))
             continue;
         task *t = &tasks[n];
         *t = (task){.lib = libraries[i], .w = w};
@@ -179,7 +182,7 @@ void measure(bench *b, const workload *w, rows *out)
         abort();
     size_t n = open_tasks(b, k, w, samples, tasks);
     for (size_t s = 0; s < samples; s++) {
-        for (size_t i = 0; i < n; i++) {
+        for (size_t i = 0; i < n && !interrupted; i++) {
             task *t = &tasks[i];
             progress(b, w, t->lib->name, s + 1, samples);
             if (!t->failed)
@@ -187,7 +190,9 @@ void measure(bench *b, const workload *w, rows *out)
         }
     }
     for (size_t i = 0; i < n; i++) {
-        if (tasks[i].failed)
+        if (interrupted)
+            b->failed = true;
+        else if (tasks[i].failed)
             complain(b, &tasks[i], "failed while it was timed");
         else
             finish(&tasks[i], samples, out);

@@ -3,6 +3,8 @@
 #ifndef BENCH_MEASURE_H
 #define BENCH_MEASURE_H
 
+#include <signal.h>
+
 #include "library.h"
 
 /* What a run is told. */
@@ -78,6 +80,9 @@ typedef struct kind {
 } kind;
 
 extern const kind marshal_kind, unmarshal_kind, send_kind, stream_kind, call_kind;
+
+/* Set by a signal: what is under way is ended as soon as that can be. */
+extern volatile sig_atomic_t interrupted;
 
 double now_ns(void);
 double median(double *values, size_t n);

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 pid_t process_start(char *const argv[], int keep, int out, bool quiet)
@@ -39,7 +40,14 @@ int process_wait(pid_t pid)
 
 void process_end(pid_t pid)
 {
+    const struct timespec moment = {.tv_nsec = 10000000};
     kill(pid, SIGTERM);
+    for (int i = 0; i < 200; i++) {
+        if (waitpid(pid, NULL, WNOHANG) == pid)
+            return;
+        nanosleep(&moment, NULL);
+    }
+    kill(pid, SIGKILL);
     process_wait(pid);
 }
 

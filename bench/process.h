@@ -15,7 +15,7 @@ pid_t process_start(char *const argv[], int keep, int out, bool quiet);
 /* Waits for its end; its exit status, or -1 if that was a signal. */
 int process_wait(pid_t pid);
 
-/* Ends it, and waits. */
+/* Ends it, and waits: first asking, after two seconds not asking any more. */
 void process_end(pid_t pid);
 
 /* This program's own file, to start it again. */
