@@ -83,28 +83,33 @@ DW_INLINE dw_vector wrong(const struct rule *rule, dw_vector v, dw_vector before
     return ~(good | divides) | ((dw_vector)(before == separator) & not_first);
 }
 
-/* Whether n bytes, 8 or more, follow the rule, going on from the byte before them,
- * which is right and not a separator. The last blocks may overlap. */
+/* The n bytes at p, 4 to 16, some of them twice where they are fewer than 16. */
+DW_INLINE dw_vector load_block(const char *p, size_t n)
+{
+    if (n == 16)
+        return dw_load_vector(p);
+    if (n >= 8)
+        return dw_pair_vector(dw_load64(p), dw_load64(p + n - 8));
+    uint64_t both = (uint64_t)dw_load32(p) << 32 | dw_load32(p + n - 4);
+    return dw_pair_vector(both, both);
+}
+
+/* Whether n bytes, 4 or more, follow the rule, going on from the byte before them,
+ * which is right and no separator. */
 DW_INLINE bool blocks_follow(const struct rule *rule, const char *p, size_t n)
 {
-    const char *last = p + n - (n < 16 ? 8 : 16);
-    dw_vector v, bad, dots;
-    if (n < 16) {
-        v = dw_pair_vector(dw_load64(p), dw_load64(last));
-        bad = wrong(rule, v, dw_pair_vector(dw_load64(p - 1), dw_load64(last - 1)));
-        dots = (dw_vector)(v == '.');
-    } else {
-        v = dw_load_vector(last);
-        bad = wrong(rule, v, dw_load_vector(last - 1));
-        dots = (dw_vector)(v == '.');
-        for (; p < last; p += 16) {
-            v = dw_load_vector(p);
-            bad |= wrong(rule, v, dw_load_vector(p - 1));
-            dots |= (dw_vector)(v == '.');
-        }
+    const size_t len = n < 16 ? n : 16;
+    const char *last = p + n - len;
+    dw_vector v = load_block(last, len);
+    dw_vector bad = wrong(rule, v, load_block(last - 1, len));
+    dw_vector dots = (dw_vector)(v == '.');
+    for (; p < last; p += 16) {
+        v = dw_load_vector(p);
+        bad |= wrong(rule, v, dw_load_vector(p - 1));
+        dots |= (dw_vector)(v == '.');
     }
     return !dw_vector_tops(bad) && (rule->least < 2 || dw_vector_tops(dots)) &&
-           class_of[(unsigned char)last[n < 16 ? 7 : 15]] & rule->rest;
+           class_of[(unsigned char)last[len - 1]] & rule->rest;
 }
 #endif
 
@@ -113,7 +118,7 @@ DW_INLINE int check(const struct rule *rule, const char *p, size_t n, size_t *er
 {
 #if DW_VECTOR
     size_t rest = rule->prefix ? 2 : 1;
-    if (DW_LIKELY(n >= rest + 8 && n <= rule->most) && (!rule->prefix || *p == rule->prefix) &&
+    if (DW_LIKELY(n >= rest + 4 && n <= rule->most) && (!rule->prefix || *p == rule->prefix) &&
         class_of[(unsigned char)p[rest - 1]] & rule->first &&
         blocks_follow(rule, p + rest, n - rest))
         return 0;
