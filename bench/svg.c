@@ -19,26 +19,28 @@ enum {
     AXIS_HEIGHT = 34
 };
 
-static const char style[] = "<style>\n"
-                            "text { font: 13px system-ui, sans-serif; fill: #24292f }\n"
-                            ".title { font-weight: 600; font-size: 15px }\n"
-                            ".tick { font-size: 11px; fill: #6e7781; text-anchor: middle }\n"
-                            ".name { text-anchor: end }\n"
-                            ".page { fill: #ffffff }\n"
-                            ".grid { stroke: #d0d7de; stroke-width: 1 }\n"
-                            ".bar { fill: #8c959f }\n"
-                            ".dwire { fill: #0969da }\n"
-                            ".floor { fill: #1a7f37 }\n"
-                            "@media (prefers-color-scheme: dark) {\n"
-                            "text { fill: #e6edf3 }\n"
-                            ".tick { fill: #8b949e }\n"
-                            ".page { fill: #0d1117 }\n"
-                            ".grid { stroke: #30363d }\n"
-                            ".bar { fill: #6e7681 }\n"
-                            ".dwire { fill: #58a6ff }\n"
-                            ".floor { fill: #3fb950 }\n"
-                            "}\n"
-                            "</style>\n";
+static const char style[] =
+    "<style>\n"
+    "text { font: 13px system-ui, sans-serif; fill: #24292f; stroke: #ffffff; stroke-width: 4px;\n"
+    "    paint-order: stroke }\n"
+    ".title { font-weight: 600; font-size: 15px }\n"
+    ".tick { font-size: 11px; fill: #6e7781; text-anchor: middle }\n"
+    ".name { text-anchor: end }\n"
+    ".page { fill: #ffffff }\n"
+    ".grid { stroke: #d0d7de; stroke-width: 1 }\n"
+    ".bar { fill: #8c959f }\n"
+    ".dwire { fill: #0969da }\n"
+    ".floor { fill: #1a7f37 }\n"
+    "@media (prefers-color-scheme: dark) {\n"
+    "text { fill: #e6edf3; stroke: #0d1117 }\n"
+    ".tick { fill: #8b949e }\n"
+    ".page { fill: #0d1117 }\n"
+    ".grid { stroke: #30363d }\n"
+    ".bar { fill: #6e7681 }\n"
+    ".dwire { fill: #58a6ff }\n"
+    ".floor { fill: #3fb950 }\n"
+    "}\n"
+    "</style>\n";
 
 /* A panel: the rows of one workload, and the powers of ten they lie between. */
 typedef struct panel {

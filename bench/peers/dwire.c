@@ -1,8 +1,9 @@
 /* dwire.c - the library itself, used as its headers tell. */
 
 #include <stdlib.h>
+#include <string.h>
 
-#include "dwire/message.h"
+#include "dwire.h"
 #include "library.h"
 #include "pair.h"
 
@@ -123,8 +124,174 @@ static bool reading_run(void *state, digest *d)
     return dw_reader_finish(&r) == 0;
 }
 
+/* -- One connection for one signal ---------------------------------------- */
+
+typedef struct sending {
+    const body *b;
+    const char *address;
+    dw_writer w;
+} sending;
+
+static void *sending_open(const body *b, const char *address)
+{
+    sending *s = malloc(sizeof *s);
+    if (s) {
+        s->b = b;
+        s->address = address;
+        dw_writer_init(&s->w, NULL, 0, dw_heap);
+    }
+    return s;
+}
+
+static bool sending_run(void *state)
+{
+    sending *s = state;
+    dw_conn *c;
+    if (dw_connect(&c, s->address, DW_CONN_BUS, DW_TIMEOUT_DEFAULT) != 0)
+        return false;
+    put_message(&s->w, s->b);
+    bool good = dw_send(c, &s->w, NULL) == 0 && dw_flush(c, DW_TIMEOUT_DEFAULT) == 0;
+    dw_conn_close(c);
+    return good;
+}
+
+static void sending_close(void *state)
+{
+    sending *s = state;
+    dw_writer_free(&s->w);
+    free(s);
+}
+
+/* -- Two processes -------------------------------------------------------- */
+
+typedef struct calling {
+    dw_conn *c;
+    const char *peer;
+    dw_writer w;
+} calling;
+
+static bool is(dw_string s, const char *name)
+{
+    return strcmp(s.p, name) == 0;
+}
+
+static bool take_chunk(server *s, const dw_message *m)
+{
+    size_t n;
+    dw_reader r;
+    dw_reader_init(&r, m);
+    const uint8_t *chunk = dw_get_byte_array(&r, &n);
+    return dw_reader_finish(&r) == 0 && server_take(s, chunk, n);
+}
+
+static bool echo(calling *l, const dw_message *m)
+{
+    dw_reader r;
+    dw_reader_init(&r, m);
+    dw_string text = dw_get_string(&r);
+    dw_begin_reply(&l->w, m, "s");
+    dw_put_string_n(&l->w, text.p, text.n);
+    dw_finish(&l->w);
+    return dw_reader_finish(&r) == 0 && dw_send(l->c, &l->w, NULL) == 0;
+}
+
+/* Hands out messages until the client is gone or the work is done. */
+static void answer(server *s, calling *l)
+{
+    dw_message m;
+    bool more = true;
+    while (more && dw_receive(l->c, &m, DW_TIMEOUT_NONE) > 0) {
+        if (m.type == DW_SIGNAL && is(m.member, CHUNK_MEMBER))
+            more = take_chunk(s, &m);
+        else if (m.type == DW_METHOD_CALL && is(m.member, ECHO_MEMBER))
+            more = echo(l, &m);
+    }
+}
+
+static bool serve(server *s, workload_kind kind, const char *address)
+{
+    calling l = {0};
+    dw_listener *listener = NULL;
+    bool good;
+    dw_writer_init(&l.w, NULL, 0, dw_heap);
+    if (kind == CALL_BUS)
+        good = dw_connect(&l.c, address, DW_CONN_BUS, DW_TIMEOUT_DEFAULT) == 0 &&
+               dw_flush(l.c, DW_TIMEOUT_DEFAULT) == 0 && server_ready(s, dw_conn_name(l.c));
+    else
+        good = dw_listen(&listener, address, NULL) == 0 && server_ready(s, "") &&
+               dw_accept(listener, &l.c, DW_TIMEOUT_NONE) == 1;
+    if (good)
+        answer(s, &l);
+    dw_conn_close(l.c);
+    dw_listener_close(listener);
+    dw_writer_free(&l.w);
+    return good;
+}
+
+static void hang_up(void *state)
+{
+    calling *l = state;
+    dw_conn_close(l->c);
+    dw_writer_free(&l->w);
+    free(l);
+}
+
+static void *dial(workload_kind kind, const char *address, const char *peer)
+{
+    calling *l = malloc(sizeof *l);
+    if (!l)
+        return NULL;
+    l->peer = *peer ? peer : NULL;
+    dw_writer_init(&l->w, NULL, 0, dw_heap);
+    if (dw_connect(&l->c, address, kind == CALL_BUS ? DW_CONN_BUS : 0, DW_TIMEOUT_DEFAULT) == 0)
+        return l;
+    free(l);
+    return NULL;
+}
+
+/* So many chunks to a system call; more do not make it any faster. */
+enum { BATCH = 16 };
+
+static bool stream(void *state)
+{
+    calling *l = state;
+    bool good = true;
+    for (uint64_t i = 0; good && i < ALL_CHUNKS; i++) {
+        dw_begin_signal(&l->w, BENCH_PATH, BENCH_INTERFACE, CHUNK_MEMBER, "ay");
+        dw_put_byte_array(&l->w, stream_chunk(i), CHUNK_LEN);
+        dw_finish(&l->w);
+        good = dw_queue(l->c, &l->w, NULL) == 0;
+        if (i % BATCH == BATCH - 1)
+            good = good && dw_flush(l->c, DW_TIMEOUT_NONE) == 0;
+    }
+    return good;
+}
+
+static bool call(void *state)
+{
+    calling *l = state;
+    dw_message reply;
+    dw_reader r;
+    dw_begin_call(&l->w, l->peer, BENCH_PATH, BENCH_INTERFACE, ECHO_MEMBER, "s");
+    dw_put_string(&l->w, ECHO_TEXT);
+    dw_finish(&l->w);
+    if (dw_call(l->c, &l->w, &reply, DW_TIMEOUT_DEFAULT) != 0)
+        return false;
+    dw_reader_init(&r, &reply);
+    bool same = is(dw_get_string(&r), ECHO_TEXT);
+    return dw_reader_finish(&r) == 0 && same;
+}
+
+static const char *version(void)
+{
+    return DW_VERSION;
+}
+
 const library library_dwire = {
     .name = "dwire",
+    .version = version,
     .marshal = {writing_open, writing_run, writing_bytes, writing_close},
     .unmarshal = {reading_open, reading_run, free},
+    .send = {sending_open, sending_run, sending_close},
+    .link = {serve, dial, stream, call, hang_up},
 };
