@@ -277,6 +277,10 @@ static void refuses_misuse(void **state)
     MISUSE("(y)", DW_E_STATE, 0, dw_enter_struct(r), dw_leave_array(r));
     MISUSE("ay", DW_E_STATE, 4, dw_enter_array(r), dw_leave_struct(r));
     MISUSE("(ay)", DW_E_STATE, 4, dw_enter_struct(r), dw_enter_array(r), dw_leave_struct(r));
+    MISUSE("a(y)", DW_E_STATE, 8, dw_enter_array(r), dw_leave_struct(r));
+    MISUSE("a(y)", DW_E_STATE, 8, dw_enter_array(r), dw_enter_struct(r), dw_leave_array(r));
+    MISUSE("((y)y)", DW_E_STATE, 1, dw_enter_struct(r), dw_enter_struct(r), dw_leave_entry(r));
+    MISUSE("((y)y)", DW_E_STATE, 2, dw_enter_struct(r), dw_leave_struct(r), dw_leave_struct(r));
     MISUSE("y", DW_E_TYPE, 1, dw_get_byte(r), dw_get_byte(r));
     MISUSE("y", DW_E_TYPE, 1, dw_get_byte(r), dw_skip(r));
     MISUSE("(y)", DW_E_TYPE, 1, dw_enter_struct(r), dw_get_byte(r), dw_get_byte(r));
@@ -288,6 +292,50 @@ static void refuses_misuse(void **state)
     MISUSE("ay", DW_E_ARGUMENT, 0, dw_copy_array(r, '\0', room, 1));
     MISUSE("as", DW_E_TYPE, 0, dw_get_byte_array(r, &n));
     MISUSE("ai", DW_E_TYPE, 0, dw_copy_uint32_array(r, (uint32_t *)room, 1));
+}
+
+/* -- dw_copy ------------------------------------------------------------------ */
+
+/* Copies the first value of a body into a writer that asks for another type, or
+ * cannot take it; both must have the error afterwards. */
+static void copy_refused(const char *from, const char *hex, const char *to, int code)
+{
+    text bytes = {0};
+    dw_reader r;
+    dw_writer w;
+    assert_true(text_from_hex(&bytes, hex, strlen(hex)));
+    dw_reader_init_body(&r, from, bytes.p, bytes.n, DW_LITTLE);
+    dw_writer_init(&w, NULL, 0, dw_heap);
+    dw_begin(&w, &(dw_header){.type = DW_METHOD_RETURN, .reply_serial = 1, .signature = to});
+    assert_string_equal(dw_error_name(dw_copy(&r, &w)), dw_error_name(code));
+    assert_int_equal(dw_copy(&r, &w), code);
+    assert_int_equal(dw_reader_finish(&r), code);
+    assert_int_equal(dw_finish(&w), code);
+    dw_writer_free(&w);
+    text_free(&bytes);
+}
+
+static void copying_fails_on_both_sides(void **state)
+{
+    (void)state;
+    copy_refused("u", "01000000", "i", DW_E_TYPE);
+    copy_refused("u", "01000000", "", DW_E_TYPE);
+    copy_refused("", "", "u", DW_E_TYPE);
+    copy_refused("ay", "00000000", "ab", DW_E_TYPE);
+    copy_refused("ay", "00000000", "aay", DW_E_TYPE);
+    copy_refused("(yy)", "0102", "(yyy)", DW_E_TYPE);
+    copy_refused("(yyy)", "010203", "(yy)", DW_E_TYPE);
+    copy_refused("a{yv}", "0000000000000000", "a(yv)", DW_E_TYPE);
+    copy_refused("b", "02000000", "b", DW_E_BOOLEAN);
+    copy_refused("ab", "04000000 02000000", "ab", DW_E_BOOLEAN);
+    copy_refused("s", "01000000 ff 00", "s", DW_E_UTF8);
+    copy_refused("as", "06000000 01000000 ff 00", "as", DW_E_UTF8);
+    copy_refused("(yt)", "01 01000000000000 {00*8}", "(yt)", DW_E_PADDING);
+    copy_refused("v", "01 75 00 00 01", "v", DW_E_BOUNDS);
+    /* an index of a descriptor that the message written does not have */
+    copy_refused("h", "00000000", "h", DW_E_FDS);
+    copy_refused("ah", "04000000 00000000", "ah", DW_E_FDS);
+    copy_refused("v", "01 68 00 00 00000000", "v", DW_E_FDS);
 }
 
 static void refuses_arrays_over_max(void **state)
@@ -350,6 +398,7 @@ int main(void)
         cmocka_unit_test(refuses_signatures),
         cmocka_unit_test(refuses_other_types),
         cmocka_unit_test(refuses_misuse),
+        cmocka_unit_test(copying_fails_on_both_sides),
         cmocka_unit_test(refuses_arrays_over_max),
         cmocka_unit_test(limits_lengths),
     };
