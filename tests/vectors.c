@@ -92,6 +92,7 @@ static const struct {
     {"escape", judge_escape},
     {"auth-server", judge_auth_server},
     {"auth-client", judge_auth_client},
+    {"fds", judge_fds},
 };
 
 static outcome judge_row(const vector *v, text *got)

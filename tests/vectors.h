@@ -21,6 +21,9 @@ judge judge_signature, judge_single, judge_path, judge_interface, judge_member, 
 /* vectors_auth.c */
 judge judge_auth_server, judge_auth_client;
 
+/* vectors_fds.c */
+judge judge_fds;
+
 /* For the judges: whether the row expected this verdict, "valid", "invalid" or
  * "incomplete". What may be either is looked up in the table of choices, and is
  * free where it is not in there. */
