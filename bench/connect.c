@@ -69,9 +69,9 @@ static void send_close(task *t)
 
 static bool send_open(bench *b, task *t)
 {
-    t->state = b->bus_address ? t->lib->send.open(t->w->body, b->bus_address) : NULL;
+    t->state = t->lib->send.open(t->w->body, b->bus_address);
     if (!t->state) {
-        complain(b, t, b->bus_address ? "cannot be set up" : "there is no bus");
+        complain(b, t, "cannot be set up");
         return false;
     }
     if (send_right(b, t)) {

@@ -54,15 +54,16 @@ typedef struct pair {
 
 typedef struct library {
     const char *name;
-    const char *note; /* where its figures are not quite what the others' are, or NULL */
-    const char *(*version)(void); /* may be NULL */
+    const char *note;    /* where its figures are not quite what the others' are, or NULL */
+    const char *version; /* or NULL */
     marshaller marshal;
     unmarshaller unmarshal;
     sender send;
     pair link;
 } library;
 
-/* All that were found when this was configured, dwire first. */
+/* All that were found when this was configured, dwire first. HAVE_LIBDBUS and
+ * its like are the versions. */
 extern const library *const libraries[];
 extern const size_t n_libraries;
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "bus.h"
+#include "external.h"
 #include "options.h"
 #include "pair.h"
 #include "report.h"
@@ -43,29 +44,43 @@ static void interrupt(int number)
     signal(number, SIG_DFL);
 }
 
-static bool needs_bus(const settings *set)
+static bool needs_bus(const workload *w)
 {
-    for (size_t i = 0; i < n_workloads; i++)
-        if ((workloads[i].kind == SEND || workloads[i].kind == CALL_BUS) &&
-            listed(set->workloads, workloads[i].name))
-            return true;
-    return false;
+    return w->kind == SEND || w->kind == CALL_BUS;
+}
+
+static bool wanted(const bench *b, const workload *w)
+{
+    return !interrupted && listed(b->set->workloads, w->name);
+}
+
+/* Starts the bus when the first workload needs it. */
+static bool bus_there(bench *b, bus *own)
+{
+    if (!b->bus_address && bus_start(own, b->set->bus, b->dir))
+        b->bus_address = own->address;
+    return b->bus_address != NULL;
 }
 
 /* Everything that was asked for, with a bus if one is needed. */
-static void run(bench *b, rows *all)
+static void run(bench *b, const options *o, rows *all)
 {
-    bus private_bus = {.control = -1};
-    if (needs_bus(b->set)) {
-        if (bus_start(&private_bus, b->set->bus, b->dir))
-            b->bus_address = private_bus.address;
-        else
-            fprintf(stderr, "dwire-bench: %s does not start\n", b->set->bus);
+    bus own = {.control = -1};
+    for (size_t i = 0; i < n_workloads; i++) {
+        if (!wanted(b, &workloads[i]))
+            continue;
+        if (needs_bus(&workloads[i]) && !bus_there(b, &own)) {
+            fprintf(stderr, "%s: %s does not start\n", workloads[i].name, b->set->bus);
+            b->failed = true;
+            continue;
+        }
+        measure(b, &workloads[i], all);
     }
-    for (size_t i = 0; i < n_workloads; i++)
-        if (!interrupted && listed(b->set->workloads, workloads[i].name))
-            measure(b, &workloads[i], all);
-    bus_stop(&private_bus);
+    if (b->bus_address)
+        printf("\nThe bus: %s.\n", b->set->bus);
+    bus_stop(&own);
+    for (size_t i = 0; i < o->n_peers && !interrupted; i++)
+        external_measure(b, &o->peers[i], all);
 }
 
 int main(int argc, char **argv)
@@ -94,7 +109,7 @@ int main(int argc, char **argv)
     o.set.progress = isatty(STDERR_FILENO);
     bench b = {.set = &o.set, .dir = dir};
     rows all = {0};
-    run(&b, &all);
+    run(&b, &o, &all);
     rmdir(dir);
     report_markdown(stdout, &all);
     if (o.json && !write_file(o.json, report_json, &all))

@@ -63,7 +63,7 @@ typedef struct task {
 typedef struct bench {
     const settings *set;
     const char *dir;         /* for sockets and files */
-    const char *bus_address; /* NULL where there is none */
+    const char *bus_address; /* NULL before the first workload that needs it */
     bool failed;             /* something was wrong: the exit status */
 } bench;
 

@@ -194,9 +194,7 @@ static bool call_open(bench *b, task *t)
     t->bytes = 2 * strlen(ECHO_TEXT);
     if (!t->extra)
         return false;
-    if (t->w->kind == CALL_BUS && !b->bus_address)
-        complain(b, t, "there is no bus");
-    else if (!meet(t, t->extra))
+    if (!meet(t, t->extra))
         complain(b, t, "the two processes do not meet");
     else if (!t->lib->link.call(((ends *)t->extra)->state))
         complain(b, t, "the call is not answered with the same text");

@@ -3,6 +3,7 @@
 #include "report.h"
 
 #include <string.h>
+#include <sys/utsname.h>
 
 static void add_name(const char **out, size_t *n, size_t max, const char *name)
 {
@@ -41,7 +42,7 @@ void format_time(char *out, size_t size, double ns)
         ns /= 1000;
         unit++;
     }
-    int decimals = ns >= 99.95 || (unit == 0 && ns >= 10) ? 0 : ns >= 9.995 ? 1 : 2;
+    int decimals = ns >= 99.95 || (unit == 0 && (ns >= 10 || ns <= 0)) ? 0 : ns >= 9.995 ? 1 : 2;
     snprintf(out, size, "%.*f %s", decimals, ns, units[unit]);
 }
 
@@ -163,6 +164,49 @@ static void syscall_line(FILE *f, const rows *all)
         fprintf(f, ".\n");
 }
 
+/* Its model, where the system tells. */
+static void processor(FILE *f)
+{
+    static const char key[] = "model name";
+    char line[256];
+    FILE *info = fopen("/proc/cpuinfo", "r");
+    while (info && fgets(line, sizeof line, info)) {
+        const char *colon = strchr(line, ':');
+        if (colon && strncmp(line, key, sizeof key - 1) == 0) {
+            fprintf(f, ",%.*s", (int)strcspn(colon + 1, "\n"), colon + 1);
+            break;
+        }
+    }
+    if (info)
+        fclose(info);
+}
+
+/* What the figures are of: versions, and in what a library differs. */
+static void small_print(FILE *f, const rows *all)
+{
+    const char *names[NAMES_MAX];
+    size_t n = distinct_libraries(all, names, NAMES_MAX);
+    struct utsname u;
+    fprintf(f, "\nIn brackets: as a multiple of dwire.");
+    for (size_t i = 0; i < n; i++) {
+        const library *lib = library_find(names[i]);
+        if (lib && lib->version)
+            fprintf(f, " %s %s,", lib->name, lib->version);
+    }
+    fprintf(f, " " BENCH_BUILD);
+    if (uname(&u) == 0)
+        fprintf(f, ", %s %s %s", u.sysname, u.release, u.machine);
+    processor(f);
+    fprintf(f, ".\n");
+    for (size_t i = 0; missing_libraries[i]; i++)
+        fprintf(f, "\n%s: missing when this was configured.\n", missing_libraries[i]);
+    for (size_t i = 0; i < n; i++) {
+        const library *lib = library_find(names[i]);
+        if (lib && lib->note)
+            fprintf(f, "\n%s: %s.\n", lib->name, lib->note);
+    }
+}
+
 void report_markdown(FILE *f, const rows *all)
 {
     if (all->n == 0)
@@ -174,6 +218,7 @@ void report_markdown(FILE *f, const rows *all)
     for (size_t i = 0; i < n; i++)
         cpu_table(f, all, names[i]);
     syscall_line(f, all);
+    small_print(f, all);
 }
 
 /* -- JSON ----------------------------------------------------------------- */

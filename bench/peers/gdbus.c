@@ -12,14 +12,6 @@
 #include "library.h"
 #include "pair.h"
 
-static const char *version(void)
-{
-    static char text[32];
-    g_snprintf(text, sizeof text, "%u.%u.%u", glib_major_version, glib_minor_version,
-               glib_micro_version);
-    return text;
-}
-
 /* -- Writing -------------------------------------------------------------- */
 
 typedef struct writing {
@@ -374,7 +366,7 @@ static bool call(void *state)
 
 const library library_gdbus = {
     .name = "gdbus",
-    .version = version,
+    .version = HAVE_GDBUS,
     .marshal = {writing_open, writing_run, writing_bytes, writing_close},
     .unmarshal = {reading_open, reading_run, free},
     .send = {sending_open, sending_run, free},

@@ -3,21 +3,11 @@
 
 #include <dbus/dbus.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "library.h"
 #include "pair.h"
-
-static const char *version(void)
-{
-    static char text[32];
-    int major, minor, micro;
-    dbus_get_version(&major, &minor, &micro);
-    snprintf(text, sizeof text, "%d.%d.%d", major, minor, micro);
-    return text;
-}
 
 /* -- Writing -------------------------------------------------------------- */
 
@@ -428,7 +418,7 @@ static void calling_close(void *state)
 
 const library library_libdbus = {
     .name = "libdbus",
-    .version = version,
+    .version = HAVE_LIBDBUS,
     .marshal = {writing_open, writing_run, writing_bytes, writing_close},
     .unmarshal = {reading_open, reading_run, free},
     .send = {sending_open, sending_run, free},

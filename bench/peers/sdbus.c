@@ -456,6 +456,7 @@ static bool call(void *state)
 
 const library library_sdbus = {
     .name = "sd-bus",
+    .version = HAVE_SDBUS,
     .note = "marshalling ends at its sealed message (there is no call for the bytes); "
             "unmarshalling walks a received message and does not parse its header",
     .marshal = {writing_open, writing_run, writing_bytes, writing_close},
