@@ -97,6 +97,7 @@ outcome judge_message(const vector *v, text *got)
     const char *verdict = "";
     if (!text_from_hex(&bytes, v->input, strlen(v->input))) {
         text_put(got, "input that is no hex");
+        text_free(&bytes);
         return FAILED;
     }
     bool agrees = true;
@@ -111,6 +112,7 @@ outcome judge_prefix(const vector *v, text *got)
     text bytes = {0}, came = {0};
     if (!text_from_hex(&bytes, v->input, strlen(v->input))) {
         text_put(got, "input that is no hex");
+        text_free(&bytes);
         return FAILED;
     }
     block b = block_copy(bytes.p, bytes.n, 1);
@@ -137,6 +139,7 @@ outcome judge_body(const vector *v, text *got)
     const char *verdict = "";
     if (!text_from_hex(&bytes, v->input, strlen(v->input))) {
         text_put(got, "input that is no hex");
+        text_free(&bytes);
         return FAILED;
     }
     text_from_escaped(&signature, v->signature, strlen(v->signature));
