@@ -101,7 +101,7 @@ void dw_conn_close(dw_conn *c)
 
 /* -- Errors ------------------------------------------------------------------- */
 
-int dw_conn_fail_out(dw_conn *c, int code)
+void dw_conn_fail_out(dw_conn *c, int code)
 {
     if (c->out_error == 0) {
         c->out_error = code;
@@ -109,18 +109,18 @@ int dw_conn_fail_out(dw_conn *c, int code)
             c->error_errno = errno;
         drop_output(c);
     }
-    return code;
 }
 
 int dw_conn_fail(dw_conn *c, int code)
 {
-    if (c->in_error == 0) {
+    /* What is wrong with the bytes came before their end. */
+    if (c->in_error == 0 || c->in_error == DW_E_CLOSED) {
         c->in_error = code;
         if (code == DW_E_SYSTEM)
             c->error_errno = errno;
     }
     dw_conn_fail_out(c, code);
-    return code;
+    return c->in_error;
 }
 
 int dw_conn_said(const dw_conn *c, int code)

@@ -182,11 +182,12 @@ struct dw_conn {
 int dw_conn_new(dw_conn **out, int fd, const dw_options *options);
 void dw_conn_free(dw_conn *c);
 
-/* Ends both directions; what has not been sent is dropped. Returns the code. */
+/* Ends both directions; what has not been sent is dropped. Returns what ended the
+ * connection: this code, or an earlier one. */
 int dw_conn_fail(dw_conn *c, int code);
 
 /* Ends the sending only. */
-int dw_conn_fail_out(dw_conn *c, int code);
+void dw_conn_fail_out(dw_conn *c, int code);
 
 /* The code, with errno put back if it is DW_E_SYSTEM. */
 int dw_conn_said(const dw_conn *c, int code);

@@ -1,7 +1,7 @@
 /* conn_open.c - from an address or a descriptor to a connection. See
  * dwire/connection.h. */
 
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
  * connection has, whatever the path. See conn.h. Specification: section
  * "org.freedesktop.DBus.Peer". */
 
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,6 +1,6 @@
 /* listen.c - listeners. See dwire/connection.h. */
 
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 #if defined(__APPLE__)
 #define _DARWIN_C_SOURCE
 #include <sys/random.h>

@@ -5,7 +5,7 @@
  * and flags that make a descriptor close-on-exec at birth. Elsewhere the first
  * are not there, and the last are done in two steps. */
 
-#define _GNU_SOURCE
+#define _GNU_SOURCE 1
 #if defined(__APPLE__)
 #define _DARWIN_C_SOURCE
 #endif
