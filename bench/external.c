@@ -94,7 +94,7 @@ static void set_number(row *r, const char *key, double value)
 
 static void get_row(json *j, row *r)
 {
-    char key[32], text[64];
+    char key[32], text[sizeof r->library];
     do {
         get_string(j, key, sizeof key);
         want(j, ':');
@@ -103,9 +103,9 @@ static void get_row(json *j, row *r)
         if (j->p && *j->p == '"') {
             get_string(j, text, sizeof text);
             if (strcmp(key, "workload") == 0)
-                r->workload = strdup(text);
+                memcpy(r->workload, text, sizeof text);
             else if (strcmp(key, "library") == 0)
-                r->library = strdup(text);
+                memcpy(r->library, text, sizeof text);
         } else {
             set_number(r, key, get_number(j));
         }
@@ -202,15 +202,13 @@ static void take_rows(bench *b, const peer *p, const workload *w, const char *te
         say(b, p, w, "its output is not understood");
     for (size_t i = 0; i < theirs.n; i++) {
         row *r = &theirs.row[i];
-        const char *name = r->library ? r->library : p->name;
-        if (!r->workload || strcmp(r->workload, w->name) != 0 || r->min <= 0 ||
-            rows_find(out, w->name, name) || strchr(name, '/'))
+        if (!r->library[0])
+            memcpy(r->library, p->name, sizeof r->library);
+        if (strcmp(r->workload, w->name) != 0 || r->min <= 0 || strchr(r->library, '/') ||
+            rows_find(out, w->name, r->library))
             say(b, p, w, "a row of it makes no sense");
-        else if (w->kind != MARSHAL || dump_right(b, p, w, name)) {
-            r->workload = w->name;
-            r->library = name;
+        else if (w->kind != MARSHAL || dump_right(b, p, w, r->library))
             *rows_add(out) = *r;
-        }
     }
     free(theirs.row);
 }

@@ -21,8 +21,7 @@
 
 void external_measure(bench *b, const peer *p, rows *out);
 
-/* Reads rows as report_json writes them. Strings in them are new and stay.
- * Returns false for what is no such text. */
+/* Reads rows as report_json writes them. Returns false for what is no such text. */
 bool rows_parse(rows *out, const char *json);
 
 #endif

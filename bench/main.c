@@ -116,5 +116,6 @@ int main(int argc, char **argv)
         b.failed = true;
     if (o.svg && !write_file(o.svg, report_svg, &all))
         b.failed = true;
+    free(all.row);
     return b.failed;
 }

@@ -136,8 +136,8 @@ static void finish_cpu(const task *t, size_t samples, row *r)
 static void finish(const task *t, size_t samples, rows *out)
 {
     row *r = rows_add(out);
-    r->workload = t->w->name;
-    r->library = t->lib->name;
+    snprintf(r->workload, sizeof r->workload, "%s", t->w->name);
+    snprintf(r->library, sizeof r->library, "%s", t->lib->name);
     r->samples = samples;
     r->iterations = t->iterations;
     r->bytes = t->bytes;

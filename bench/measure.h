@@ -19,7 +19,7 @@ typedef struct settings {
 
 /* One result: a row of the output. */
 typedef struct row {
-    const char *workload, *library;
+    char workload[64], library[64];
     double min, median; /* ns */
     size_t samples;
     uint64_t iterations, bytes;
