@@ -21,5 +21,6 @@
 #include "dwire/address.h"    /* server addresses */
 #include "dwire/auth.h"       /* the SASL exchange, without I/O */
 #include "dwire/connection.h" /* sockets: the only part that makes system calls */
+#include "dwire/bus.h"        /* short forms of what every program on a bus does */
 
 #endif

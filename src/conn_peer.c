@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "conn.h"
+#include "dwire/bus.h"
 
 #define UUID_LEN 32u
 
@@ -28,36 +29,29 @@ static bool read_uuid(const char *file, char *uuid)
     return n == UUID_LEN;
 }
 
-static void write_answer(dw_writer *w, const dw_message *m)
+static int answer(dw_conn *c, const dw_message *m)
 {
     char uuid[UUID_LEN + 1] = "";
-    if (dw_string_is(m->member, "Ping")) {
-        dw_begin_reply(w, m, NULL);
-    } else if (!dw_string_is(m->member, "GetMachineId")) {
-        dw_begin_error(w, m, "org.freedesktop.DBus.Error.UnknownMethod", "s");
-        dw_put_string(w, "org.freedesktop.DBus.Peer has no such method");
-    } else if (read_uuid(machine_files[0], uuid) || read_uuid(machine_files[1], uuid)) {
-        dw_begin_reply(w, m, "s");
-        dw_put_string_n(w, uuid, UUID_LEN);
-    } else {
-        dw_begin_error(w, m, "org.freedesktop.DBus.Error.Failed", "s");
-        dw_put_string(w, "this machine has no id");
-    }
+    if (dw_string_is(m->member, "Ping"))
+        return dw_reply(c, m);
+    if (!dw_string_is(m->member, "GetMachineId"))
+        return dw_reply_error(c, m, "org.freedesktop.DBus.Error.UnknownMethod",
+                              "org.freedesktop.DBus.Peer has no such method");
+    if (!read_uuid(machine_files[0], uuid) && !read_uuid(machine_files[1], uuid))
+        return dw_reply_error(c, m, "org.freedesktop.DBus.Error.Failed", "this machine has no id");
+    uint8_t room[512];
+    dw_writer w;
+    dw_writer_init(&w, room, sizeof room, NULL);
+    dw_begin_reply(&w, m, "s");
+    dw_put_string(&w, uuid);
+    int r = dw_finish(&w);
+    return r == 0 ? dw_send(c, &w, NULL) : r;
 }
 
 bool dw_peer_answer(dw_conn *c, const dw_message *m, int *code)
 {
     if (m->type != DW_METHOD_CALL || !dw_string_is(m->interface, "org.freedesktop.DBus.Peer"))
         return false;
-    *code = 0;
-    if ((m->flags & DW_NO_REPLY_EXPECTED) != 0)
-        return true;
-    uint8_t room[1024]; /* the longest has two names in it */
-    dw_writer w;
-    dw_writer_init(&w, room, sizeof room, NULL);
-    write_answer(&w, m);
-    *code = dw_finish(&w);
-    if (*code == 0)
-        *code = dw_send(c, &w, NULL);
+    *code = (m->flags & DW_NO_REPLY_EXPECTED) == 0 ? answer(c, m) : 0;
     return true;
 }
