@@ -92,4 +92,4 @@ static double send_run(task *t, uint64_t iterations, size_t sample)
     return now_ns() - start;
 }
 
-const kind send_kind = {send_open, send_run, send_close, 21, false};
+const kind send_kind = {send_open, send_run, send_close, false};

@@ -157,10 +157,11 @@ static char *read_text(int fd, size_t size, size_t *len)
 static char *run_command(const bench *b, const peer *p, const workload *w)
 {
     char command[1024];
-    size_t samples = b->set->samples ? b->set->samples : w->kind == STREAM ? 3 : 21, len;
+    size_t len;
     int ends[2];
     if (snprintf(command, sizeof command, "%s --workload %s --samples %zu --min-time %g",
-                 p->command, w->name, samples, b->set->min_time_ms) >= (int)sizeof command ||
+                 p->command, w->name, samples_of(b->set, w),
+                 b->set->min_time_ms) >= (int)sizeof command ||
         pipe2(ends, O_CLOEXEC) != 0)
         return NULL;
     char *argv[] = {"sh", "-c", command, NULL};

@@ -66,7 +66,7 @@ static double marshal_run(task *t, uint64_t iterations, size_t sample)
     return now_ns() - start;
 }
 
-const kind marshal_kind = {marshal_open, marshal_run, marshal_close, 21, false};
+const kind marshal_kind = {marshal_open, marshal_run, marshal_close, false};
 
 /* What a library is to read, and what must come out. */
 typedef struct reading {
@@ -138,4 +138,4 @@ static double unmarshal_run(task *t, uint64_t iterations, size_t sample)
     return right ? took : -1;
 }
 
-const kind unmarshal_kind = {unmarshal_open, unmarshal_run, unmarshal_close, 21, false};
+const kind unmarshal_kind = {unmarshal_open, unmarshal_run, unmarshal_close, false};

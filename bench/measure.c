@@ -173,10 +173,15 @@ static size_t open_tasks(bench *b, const kind *k, const workload *w, size_t samp
     return n;
 }
 
+size_t samples_of(const settings *set, const workload *w)
+{
+    return w->kind != STREAM ? set->samples : set->samples < 7 ? 1 : set->samples / 7;
+}
+
 void measure(bench *b, const workload *w, rows *out)
 {
     const kind *k = kind_of(w);
-    size_t samples = b->set->samples ? b->set->samples : k->samples;
+    size_t samples = samples_of(b->set, w);
     task *tasks = calloc(n_libraries, sizeof *tasks);
     if (!tasks)
         abort();

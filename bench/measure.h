@@ -11,7 +11,7 @@
 typedef struct settings {
     const char *workloads; /* names with commas, NULL: all */
     const char *libraries;
-    size_t samples; /* 0: each workload's own */
+    size_t samples;
     double min_time_ms;
     const char *bus; /* the program that is the bus */
     bool progress;
@@ -75,8 +75,7 @@ typedef struct kind {
     bool (*open)(bench *b, task *t);
     double (*run)(task *t, uint64_t iterations, size_t sample);
     void (*close)(task *t);
-    size_t samples; /* by default */
-    bool once;      /* one iteration a sample, however short */
+    bool once; /* one iteration a sample, however short */
 } kind;
 
 extern const kind marshal_kind, unmarshal_kind, send_kind, stream_kind, call_kind;
@@ -90,6 +89,10 @@ cpu cpu_used(void); /* by this process, all threads */
 
 /* Says on stderr what is wrong with a library, and remembers it. */
 void complain(bench *b, const task *t, const char *why);
+
+/* How many samples are taken of a workload: those of Stream take so long that
+ * it gets a seventh. */
+size_t samples_of(const settings *set, const workload *w);
 
 /* Measures one workload with all the libraries that are wanted and take part,
  * their samples in turn, and adds a row for each. */

@@ -104,7 +104,7 @@ bool options_parse(options *o, int argc, char **argv)
                                           {"list", no_argument, NULL, 'L'},
                                           {"help", no_argument, NULL, 'h'},
                                           {NULL, 0, NULL, 0}};
-    *o = (options){.set = {.min_time_ms = 20, .bus = "dbus-daemon"}};
+    *o = (options){.set = {.samples = 21, .min_time_ms = 20, .bus = "dbus-daemon"}};
     int c;
     while ((c = getopt_long(argc, argv, "", known, NULL)) != -1)
         if (!take_option(o, c))
@@ -121,7 +121,7 @@ void options_help(void)
     printf("dwire-bench [OPTION...]\n"
            "  --workload A,B       only these workloads\n"
            "  --library A,B        only these libraries\n"
-           "  --samples N          how many samples (by default 21; 3 of Stream)\n"
+           "  --samples N          how many samples (21); of Stream a seventh of that\n"
            "  --min-time MS        least time of a sample, in milliseconds (20)\n"
            "  --json FILE          also write the figures as JSON\n"
            "  --svg FILE           also draw them\n"

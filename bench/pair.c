@@ -184,7 +184,7 @@ static double stream_run(task *t, uint64_t iterations, size_t sample)
     return good ? took : -1;
 }
 
-const kind stream_kind = {stream_open, stream_run, pair_close, 3, true};
+const kind stream_kind = {stream_open, stream_run, pair_close, true};
 
 /* -- RoundTrip ------------------------------------------------------------ */
 
@@ -230,4 +230,4 @@ static double call_run(task *t, uint64_t iterations, size_t sample)
     return took;
 }
 
-const kind call_kind = {call_open, call_run, pair_close, 21, false};
+const kind call_kind = {call_open, call_run, pair_close, false};
