@@ -271,6 +271,12 @@ bool dw_path_valid(const char *p, size_t n);
  * each. from and to must not overlap unless they are the same. */
 void dw_swap_copy(void *to, const void *from, size_t n, size_t size);
 
+/* How many bytes a message can have in the buffer. */
+DW_INLINE size_t dw_writer_limit(const dw_writer *w)
+{
+    return DW_MAX_MESSAGE - w->apart;
+}
+
 /* The one function that makes room. Moves on to the next multiple of align and
  * over len bytes from there, zeroing the padding: 8 bytes at once where that
  * stays inside the buffer. Returns where the len bytes are, or NULL after an

@@ -35,7 +35,7 @@ void dw_writer_fail(dw_writer *w, int code, uint8_t field)
 {
     if (w->fault.code && !w->full)
         return;
-    w->fault = (dw_fault){code, field, (uint32_t)w->at};
+    w->fault = (dw_fault){code, field, (uint32_t)w->at + w->apart};
     w->full = false;
     w->type = "";
     w->fast = w->room = 0;
@@ -56,12 +56,12 @@ dw_fault dw_writer_fault(const dw_writer *w)
 
 /* -- Room ----------------------------------------------------------------- */
 
-/* Takes over a block of so many bytes. More than a message may have are not
- * looked at, so that the test for room is also the test for that limit. */
+/* Takes over a block of so many bytes. More than the message may have in it are
+ * not looked at, so that the test for room is also the test for that limit. */
 static void use(dw_writer *w, uint8_t *block, size_t size)
 {
     w->buffer = block;
-    w->room = size < DW_MAX_MESSAGE ? size : DW_MAX_MESSAGE;
+    w->room = size < dw_writer_limit(w) ? size : dw_writer_limit(w);
     w->fast = w->swap ? 0 : w->room;
 }
 
@@ -72,7 +72,7 @@ static DW_NOINLINE bool make_room(dw_writer *w, size_t need)
     if (w->full)
         return false;
     if (!w->allocator) { /* not by dw_writer_fail: the signature is still followed */
-        w->fault = (dw_fault){DW_E_NO_ROOM, 0, (uint32_t)w->at};
+        w->fault = (dw_fault){DW_E_NO_ROOM, 0, (uint32_t)w->at + w->apart};
         w->full = true;
         w->fast = w->room = 0;
         return false;
@@ -100,7 +100,7 @@ DW_NOINLINE uint8_t *dw_writer_claim_slow(dw_writer *w, size_t align, size_t len
     if (dw_writer_failed(w))
         return NULL;
     size_t at = dw_align(w->at, align);
-    if (DW_UNLIKELY(at > DW_MAX_MESSAGE || len > DW_MAX_MESSAGE - at)) {
+    if (DW_UNLIKELY(at > dw_writer_limit(w) || len > dw_writer_limit(w) - at)) {
         dw_writer_fail(w, DW_E_LIMIT, 0);
         return NULL;
     }
@@ -122,6 +122,7 @@ bool dw_writer_reset(dw_writer *w, char order)
     w->type = "";
     w->wrap = w->element = NULL;
     w->at = 0;
+    w->apart = w->n_refs = 0;
     w->level = 0;
     w->frames[0].kind = 0;
     w->frames[0].depth = 0;
@@ -181,7 +182,7 @@ int dw_finish(dw_writer *w)
     else if (*w->type)
         dw_writer_fail(w, DW_E_TYPE, 0);
     else if (w->body_at && !w->full)
-        dw_store32_order(w->buffer + 4, (uint32_t)w->at - w->body_at, w->swap);
+        dw_store32_order(w->buffer + 4, (uint32_t)w->at + w->apart - w->body_at, w->swap);
     w->type = "";
     w->fast = 0;
     return w->fault.code;
@@ -190,7 +191,7 @@ int dw_finish(dw_writer *w)
 const uint8_t *dw_writer_bytes(const dw_writer *w, size_t *len)
 {
     static const uint8_t none[1];
-    bool done = w->state == DONE && !w->fault.code;
+    bool done = w->state == DONE && !w->fault.code && !w->n_refs;
     if (len)
         *len = done ? w->at : 0;
     if (!done)
@@ -200,7 +201,24 @@ const uint8_t *dw_writer_bytes(const dw_writer *w, size_t *len)
 
 size_t dw_writer_size(const dw_writer *w)
 {
-    return w->state == DONE && !dw_writer_failed(w) ? w->at : 0;
+    return w->state == DONE && !dw_writer_failed(w) ? w->at + w->apart : 0;
+}
+
+size_t dw_writer_parts(const dw_writer *w, dw_part parts[DW_MAX_PARTS])
+{
+    size_t n = 0, at = 0;
+    if (w->state != DONE || w->fault.code)
+        return 0;
+    for (uint32_t i = 0; i < w->n_refs; i++) {
+        const dw_writer_ref *ref = &w->refs[i];
+        if (ref->at > at)
+            parts[n++] = (dw_part){w->buffer + at, ref->at - at};
+        parts[n++] = (dw_part){ref->p, ref->len};
+        at = ref->at + ref->len % 8;
+    }
+    if (w->at > at || n == 0)
+        parts[n++] = (dw_part){w->buffer ? w->buffer + at : NULL, w->at - at};
+    return n;
 }
 
 /* -- Basic types of fixed size -------------------------------------------- */

@@ -37,6 +37,7 @@ static void push(dw_writer *w, char kind, const char *type, const char *wrap, co
     f->wrap = w->wrap;
     f->resume = resume;
     f->start = (uint32_t)w->at;
+    f->apart = w->apart;
     f->depth = (uint8_t)++w->depth;
     f->kind = kind;
     w->type = type;
@@ -91,7 +92,7 @@ void dw_close_array(dw_writer *w)
     if (!may_close(w, 'a', w->type == w->element))
         return;
     const dw_writer_frame *f = &w->frames[w->level];
-    size_t len = w->at - f->start;
+    size_t len = w->at - f->start + w->apart - f->apart;
     if (len > DW_MAX_ARRAY) {
         dw_writer_fail(w, DW_E_LIMIT, 0);
         return;
@@ -101,19 +102,23 @@ void dw_close_array(dw_writer *w)
     pop(w);
 }
 
-DW_INLINE uint8_t *claim_array(dw_writer *w, char code, size_t n)
+/* Whether an array of n elements of this type may come now, in one call. */
+DW_INLINE bool may_put_array(dw_writer *w, char code, size_t n)
 {
     const size_t size = dw_traits(code)->size;
     if (!may_open(w, 'a'))
+        return false;
+    if (DW_LIKELY(w->type[1] == code && size && n <= DW_MAX_ARRAY / size))
+        return true;
+    dw_writer_fail(w, !size ? DW_E_ARGUMENT : w->type[1] != code ? DW_E_TYPE : DW_E_LIMIT, 0);
+    return false;
+}
+
+DW_INLINE uint8_t *claim_array(dw_writer *w, char code, size_t n)
+{
+    const size_t size = dw_traits(code)->size;
+    if (!may_put_array(w, code, n))
         return NULL;
-    if (DW_UNLIKELY(w->type[1] != code || !size)) {
-        dw_writer_fail(w, size ? DW_E_TYPE : DW_E_ARGUMENT, 0);
-        return NULL;
-    }
-    if (DW_UNLIKELY(n > DW_MAX_ARRAY / size)) {
-        dw_writer_fail(w, DW_E_LIMIT, 0);
-        return NULL;
-    }
     array_head(w, size, (uint32_t)(n * size));
     uint8_t *p = dw_writer_claim(w, 1, n * size);
     if (DW_LIKELY(!dw_writer_failed(w))) {
@@ -132,6 +137,8 @@ uint8_t *dw_writer_claim_array(dw_writer *w, char code, size_t n)
 static int check_elements(const dw_writer *w, char code, const void *values, size_t n)
 {
     const uint8_t *p = values;
+    if ((code != 'b' && code != 'h') || *w->type != 'a' || w->type[1] != code)
+        return 0;
     uint32_t limit = code == 'b' ? 2 : w->n_fds;
     if (limit == UINT32_MAX)
         return 0;
@@ -143,9 +150,7 @@ static int check_elements(const dw_writer *w, char code, const void *values, siz
 
 void dw_put_array(dw_writer *w, char code, const void *values, size_t n)
 {
-    int r = n && !values ? DW_E_ARGUMENT : 0;
-    if (!r && (code == 'b' || code == 'h') && *w->type == 'a' && w->type[1] == code)
-        r = check_elements(w, code, values, n);
+    int r = n && !values ? DW_E_ARGUMENT : check_elements(w, code, values, n);
     if (DW_UNLIKELY(r))
         dw_writer_fail(w, r, 0);
     uint8_t *p = claim_array(w, code, n);
@@ -155,6 +160,34 @@ void dw_put_array(dw_writer *w, char code, const void *values, size_t n)
         dw_swap_copy(p, values, n, dw_traits(code)->size);
     else
         memcpy(p, values, n * dw_traits(code)->size);
+}
+
+/* What is less is copied faster than the kernel looks at one more part. */
+#define WORTH_A_PART 512
+
+void dw_put_array_ref(dw_writer *w, char code, const void *values, size_t n)
+{
+    const size_t size = dw_traits(code)->size;
+    const size_t len = size && n <= DW_MAX_ARRAY / size ? n * size : 0, place = len % 8;
+    if (len < WORTH_A_PART || !values || w->swap || w->full || w->n_refs == DW_MAX_REFS ||
+        check_elements(w, code, values, n) != 0) {
+        dw_put_array(w, code, values, n);
+        return;
+    }
+    if (!may_put_array(w, code, n))
+        return;
+    array_head(w, size, (uint32_t)len);
+    dw_writer_claim(w, 1, place);
+    if (!dw_writer_failed(w) && len - place > dw_writer_limit(w) - w->at)
+        dw_writer_fail(w, DW_E_LIMIT, 0);
+    if (dw_writer_failed(w))
+        return;
+    w->refs[w->n_refs++] = (dw_writer_ref){values, (uint32_t)len, (uint32_t)(w->at - place)};
+    w->apart += (uint32_t)(len - place);
+    w->room = w->room < dw_writer_limit(w) ? w->room : dw_writer_limit(w);
+    w->fast = w->fast < w->room ? w->fast : w->room;
+    w->type++;
+    dw_writer_step(w);
 }
 
 /* The array's type and the place in it are followed here, not by a frame. */

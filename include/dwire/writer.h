@@ -32,10 +32,21 @@ typedef struct dw_writer_frame {
     const char *resume;  /* where the signature goes on after it */
     const char *wrap;
     uint32_t start; /* array: where its elements start */
+    uint32_t apart; /* array: dw_writer.apart there */
     uint8_t pad;    /* array: bytes of padding between its length and there */
     uint8_t depth;  /* open containers, this one included */
     char kind;      /* 'a', 'v', or 0 for the body itself */
 } dw_writer_frame;
+
+/* An array that is sent from where it lies. */
+typedef struct dw_writer_ref {
+    const void *p;
+    uint32_t len;
+    uint32_t at; /* in the buffer, where its place is, of len % 8 bytes */
+} dw_writer_ref;
+
+/* Arrays that one message can send from where they lie; others are copied. */
+#define DW_MAX_REFS 16
 
 /* A writer. All of it is private; the struct is public so that it can live on
  * the stack and the fast paths can be inlined. To be copied by nobody. (What is
@@ -46,7 +57,7 @@ typedef struct dw_writer {
     const char *element; /* in an array: where its element type starts, to come */
     uint8_t *buffer;     /*  back to after each, and */
     const char *wrap;    /*  where that type ends */
-    size_t at;           /* bytes written, or counted */
+    size_t at;           /* bytes written, or counted, without those apart */
     size_t fast;         /* room for the inline paths: 0 for what needs the slow ones */
     uint32_t depth;      /* open containers */
     uint32_t body_at;
@@ -58,6 +69,9 @@ typedef struct dw_writer {
     bool swap; /* foreign byte order */
     bool full; /* ran out of room: counting */
     dw_fault fault;
+    uint32_t apart;  /* bytes that are not in the buffer: a multiple of 8, so that the */
+    uint32_t n_refs; /*  places in it are aligned as those in the message */
+    dw_writer_ref refs[DW_MAX_REFS];
     uint8_t *own; /* the block from the allocator, or NULL */
     size_t own_size;
     uint8_t *given; /* the caller's buffer */
@@ -94,10 +108,22 @@ DW_API void dw_begin_body(dw_writer *w, const char *signature, char order);
 DW_API int dw_finish(dw_writer *w);
 
 /* The finished message or body: its first byte, and in len (if not NULL) its
- * length in bytes. NULL and 0 before dw_finish or after an error. It lives in
- * the writer's buffer until the next begin, dw_writer_free, or the caller's
- * own write to it. */
+ * length in bytes. NULL and 0 before dw_finish, after an error, and where arrays
+ * were put by dw_put_array_ref (see dw_writer_parts). It lives in the writer's
+ * buffer until the next begin, dw_writer_free, or the caller's own write to it. */
 DW_API const uint8_t *dw_writer_bytes(const dw_writer *w, size_t *len);
+
+/* The finished message or body as the parts that it lies in, one behind the
+ * other; one part where no array lies apart. Fills in parts and returns their
+ * number, at most DW_MAX_PARTS; 0 before dw_finish and after an error. */
+typedef struct dw_part {
+    const void *p;
+    size_t len;
+} dw_part;
+
+#define DW_MAX_PARTS (2 * DW_MAX_REFS + 1)
+
+DW_API size_t dw_writer_parts(const dw_writer *w, dw_part parts[DW_MAX_PARTS]);
 
 /* The size in bytes that the message has, or, after DW_E_NO_ROOM, would have
  * had: a buffer that large is enough. 0 after any other error. */
@@ -174,6 +200,14 @@ DW_API void dw_put_string_array(dw_writer *w, const char *const *strings, size_t
 /* The one behind the ten: n values of the type that code names, which is one
  * of y b n q i u x t d h (else DW_E_ARGUMENT), laid out as its C type's. */
 DW_API void dw_put_array(dw_writer *w, char code, const void *values, size_t n);
+
+/* The same as dw_put_array, but the values are not copied: the message is sent
+ * with them from where they lie. They must stay as they are until the message
+ * has been written: until dw_send if dw_conn_queued says 0 after it, else until
+ * dw_flush has returned 0 or dw_conn_queued says 0. Copied all the same are
+ * arrays of less than 512 bytes, those of the foreign byte order, and those over
+ * DW_MAX_REFS in a message. */
+DW_API void dw_put_array_ref(dw_writer *w, char code, const void *values, size_t n);
 
 /* -- Private from here on: the inlined fast paths ------------------------- */
 
