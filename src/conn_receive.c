@@ -70,7 +70,7 @@ static int await(dw_conn *c, bool sending, int64_t deadline)
             else
                 r = 0;
         }
-        if (r != 0 && (!sending || c->in_error == 0))
+        if (sending ? r < 0 && c->in_error == 0 : r != 0)
             return r;
     }
 }

@@ -537,6 +537,9 @@ static void timeouts_are_kept(void **state)
         expect_code(dw_flush(e.client, 0), DW_E_TIMEOUT);
         expect_code(dw_flush(e.client, 1), DW_E_TIMEOUT);
         expect_code(dw_receive(e.client, &m, 1), 0);
+        expect_code(send_signal(e.server, 2), 0);
+        expect_code(dw_flush(e.client, 5), DW_E_TIMEOUT); /* what comes in is no end of it */
+        expect_signal(e.client, 2);
         /* None of these ended it. */
         while (dw_receive(e.server, &m, 0) == 0)
             dw_flush(e.client, 0);
