@@ -375,6 +375,7 @@ static void set_limit(rlim_t n)
 static void out_of_descriptors_is_an_error(void **state)
 {
     (void)state;
+    skip_without_limits();
     unsigned before = count_descriptors();
     struct rlimit old;
     ends e;
