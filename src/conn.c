@@ -57,6 +57,7 @@ static void drop_output(dw_conn *c)
     dw_bytes_free(&c->out, c->allocator);
     dw_bytes_free(&c->out_fds, c->allocator);
     dw_bytes_free(&c->out_marks, c->allocator);
+    c->out_apart = 0;
 }
 
 /* Without closing the socket: it may be the caller's still. */
@@ -193,11 +194,6 @@ bool dw_conn_can_pass_fds(const dw_conn *c)
 bool dw_conn_anonymous(const dw_conn *c)
 {
     return c->anonymous;
-}
-
-size_t dw_conn_queued(const dw_conn *c)
-{
-    return dw_bytes_len(&c->out);
 }
 
 void dw_conn_peer(const dw_conn *c, dw_peer *peer)

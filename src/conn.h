@@ -125,11 +125,12 @@ typedef struct dw_calls dw_calls;
 
 /* -- The connection ----------------------------------------------------------- */
 
-/* Where the descriptors of a queued message go out: with this byte of all that
- * are ever sent. */
+/* What the queue has besides its bytes, in the order of the place: an array that
+ * comes in there from where it lies, or descriptors that go with the byte there. */
 typedef struct dw_mark {
-    uint64_t at;
-    size_t n_fds;
+    uint64_t at;      /* of all the bytes that are ever sent */
+    const uint8_t *p; /* the array, or NULL for descriptors */
+    size_t n;         /* its bytes, or their number */
 } dw_mark;
 
 enum { DW_SMALL_IN = 192, DW_SMALL_OUT = 128 };
@@ -167,9 +168,10 @@ struct dw_conn {
     size_t in_limit;
 
     dw_bytes out;
-    uint64_t sent;      /* bytes that ever left out */
+    uint64_t sent;      /* bytes of messages that were ever sent */
+    size_t out_apart;   /* bytes of the arrays among the marks */
     dw_bytes out_marks; /* of dw_mark */
-    dw_bytes out_fds;   /* the descriptors (int) of all marks */
+    dw_bytes out_fds;   /* the descriptors (int) of the marks */
     size_t out_limit;
 
     char guid[DW_AUTH_GUID + 1];

@@ -47,7 +47,7 @@ static void finish_auth(dw_conn *c)
     c->anonymous = dw_auth_anonymous(c->auth);
     c->allocator->resize(c->allocator->context, c->auth, sizeof *c->auth, 0);
     c->auth = NULL;
-    if (!c->fds_agreed && dw_bytes_len(&c->out_marks) > 0)
+    if (!c->fds_agreed && dw_bytes_len(&c->out_fds) > 0)
         dw_conn_fail(c, DW_E_UNSUPPORTED);
     else if (!c->fds_agreed && dw_bytes_len(&c->in_fds) > 0)
         dw_conn_fail(c, DW_E_FDS);

@@ -9,27 +9,58 @@
 /* The first block of the queue, once the small one does not do. */
 #define FIRST_BLOCK 4096
 
-/* A message that is not in the queue but in a writer still. */
+/* A message that is not in the queue but in a writer still: the parts that are
+ * left of it, and which of them lie apart from the writer's buffer. */
 typedef struct extra {
-    const uint8_t *p;
-    size_t len;
+    dw_part part[DW_MAX_PARTS];
+    bool apart[DW_MAX_PARTS];
+    size_t at, n;
+    size_t len;       /* of all the parts */
+    size_t len_apart; /* of those that lie apart */
     const int *fds;
     size_t n_fds;
 } extra;
 
-static const dw_mark *first_mark(const dw_conn *c)
+static size_t take_message(extra *x, const dw_writer *w)
 {
-    if (dw_bytes_len(&c->out_marks) == 0)
-        return NULL;
-    return (const dw_mark *)(const void *)(c->out_marks.p + c->out_marks.at);
+    uint32_t refs = 0;
+    x->at = 0;
+    x->n = dw_writer_parts(w, x->part);
+    x->len = dw_writer_size(w);
+    x->len_apart = 0;
+    x->fds = w->fds;
+    x->n_fds = w->n_fds;
+    for (size_t i = 0; i < x->n; i++) {
+        x->apart[i] = refs < w->n_refs && x->part[i].p == w->refs[refs].p;
+        refs += x->apart[i];
+        x->len_apart += x->apart[i] ? x->part[i].len : 0;
+    }
+    return x->n;
+}
+
+static dw_mark *marks(const dw_conn *c, size_t *n)
+{
+    *n = dw_bytes_len(&c->out_marks) / sizeof(dw_mark);
+    return *n == 0 ? NULL : (dw_mark *)(void *)(c->out_marks.p + c->out_marks.at);
+}
+
+/* Whether the message that would be written next has descriptors. */
+static bool fds_due(const dw_conn *c)
+{
+    size_t n;
+    const dw_mark *m = marks(c, &n);
+    return n > 0 && m->p == NULL && m->at == c->sent;
 }
 
 /* One write. It may start with what the handshake has to say. A message with
  * descriptors must be the first of the messages in it, so that these go with
  * its first byte; and it has to wait until it is known that they may go at all. */
+enum { MAX_PARTS = 128 };
+
 typedef struct batch {
-    struct iovec part[3];
+    struct iovec part[MAX_PARTS];
     uint8_t n;
+    size_t len;
     size_t auth_len, queue_len; /* of the first parts */
     const int *fds;
     size_t n_fds;
@@ -39,30 +70,46 @@ typedef struct batch {
 static void add_part(batch *b, const void *p, size_t len)
 {
     b->part[b->n++] = (struct iovec){(void *)(uintptr_t)p, len};
+    b->len += len;
 }
 
 static void add_queue(const dw_conn *c, batch *b)
 {
-    const dw_mark *mark = first_mark(c);
-    size_t len = dw_bytes_len(&c->out);
-    if (mark != NULL && mark->at == c->sent) {
+    size_t n;
+    const dw_mark *m = marks(c, &n);
+    if (fds_due(c)) {
         if (!c->fds_agreed || b->auth_len > 0)
             return;
         b->marked = true;
         b->fds = (const int *)(const void *)(c->out_fds.p + c->out_fds.at);
-        b->n_fds = mark->n_fds;
-        mark = dw_bytes_len(&c->out_marks) > sizeof *mark ? mark + 1 : NULL;
+        b->n_fds = m->n;
+        m++;
+        n--;
     }
-    if (mark != NULL)
-        len = (size_t)(mark->at - c->sent);
-    if (len > 0)
-        add_part(b, c->out.p + c->out.at, len);
-    b->queue_len = len;
+    const uint8_t *p = c->out.p + c->out.at;
+    uint64_t at = c->sent;
+    const uint64_t end = at + dw_conn_queued(c);
+    while (at < end && b->n < MAX_PARTS) {
+        if (n > 0 && m->at == at) {
+            if (m->p == NULL)
+                break; /* its descriptors go with the next write */
+            add_part(b, m->p, m->n);
+            at += m->n;
+            m++;
+            n--;
+        } else {
+            size_t len = (size_t)((n > 0 ? m->at : end) - at);
+            add_part(b, p, len);
+            at += len;
+            p += len;
+        }
+    }
+    b->queue_len = (size_t)(at - c->sent);
 }
 
 static void add_extra(const dw_conn *c, batch *b, const extra *x)
 {
-    if (b->queue_len < dw_bytes_len(&c->out))
+    if (b->queue_len < dw_conn_queued(c) || b->n + (x->n - x->at) > MAX_PARTS)
         return;
     if (x->n_fds > 0) {
         if (!c->fds_agreed || b->n > 0)
@@ -70,12 +117,16 @@ static void add_extra(const dw_conn *c, batch *b, const extra *x)
         b->fds = x->fds;
         b->n_fds = x->n_fds;
     }
-    add_part(b, x->p, x->len);
+    for (size_t i = x->at; i < x->n; i++)
+        add_part(b, x->part[i].p, x->part[i].len);
 }
 
 static void compose(const dw_conn *c, batch *b, const extra *x)
 {
-    *b = (batch){.n = 0};
+    b->n = 0;
+    b->len = b->auth_len = b->queue_len = b->n_fds = 0;
+    b->fds = NULL;
+    b->marked = false;
     if (c->out_error != 0)
         return;
     bool begun = true;
@@ -89,6 +140,45 @@ static void compose(const dw_conn *c, batch *b, const extra *x)
         add_queue(c, b);
         if (x != NULL && x->len > 0)
             add_extra(c, b, x);
+    }
+}
+
+/* Takes n bytes that have been written off the queue. */
+static void take_queue(dw_conn *c, size_t n)
+{
+    while (n > 0) {
+        size_t left, len = n;
+        dw_mark *m = marks(c, &left);
+        if (left > 0 && m->at == c->sent) {
+            len = len < m->n ? len : m->n;
+            m->at += len;
+            m->p += len;
+            m->n -= len;
+            c->out_apart -= len;
+            if (m->n == 0)
+                dw_bytes_take(&c->out_marks, sizeof *m);
+        } else {
+            if (left > 0 && len > m->at - c->sent)
+                len = (size_t)(m->at - c->sent);
+            dw_bytes_take(&c->out, len);
+        }
+        c->sent += len;
+        n -= len;
+    }
+}
+
+static void take_extra(dw_conn *c, extra *x, size_t n)
+{
+    c->sent += n;
+    x->len -= n;
+    x->n_fds = 0;
+    while (n > 0) {
+        dw_part *part = &x->part[x->at];
+        size_t len = n < part->len ? n : part->len;
+        part->p = (const uint8_t *)part->p + len;
+        part->len -= len;
+        x->at += part->len == 0;
+        n -= len;
     }
 }
 
@@ -106,15 +196,10 @@ static void account(dw_conn *c, const batch *b, extra *x, size_t n)
         dw_bytes_take(&c->out_fds, b->n_fds * sizeof(int));
         dw_bytes_take(&c->out_marks, sizeof(dw_mark));
     }
-    c->sent += n;
     part = n < b->queue_len ? n : b->queue_len;
-    dw_bytes_take(&c->out, part);
-    n -= part;
-    if (n > 0) {
-        x->p += n;
-        x->len -= n;
-        x->n_fds = 0;
-    }
+    take_queue(c, part);
+    if (n > part)
+        take_extra(c, x, n - part);
 }
 
 static void write_error(dw_conn *c)
@@ -131,9 +216,6 @@ static void push(dw_conn *c, extra *x)
         compose(c, &b, x);
         if (b.n == 0)
             return;
-        size_t len = 0;
-        for (uint8_t i = 0; i < b.n; i++)
-            len += b.part[i].iov_len;
         ssize_t sent = dw_socket_send(c->fd, b.part, b.n, b.fds, b.n_fds);
         if (sent < 0) {
             if (errno != EAGAIN && errno != EWOULDBLOCK)
@@ -141,7 +223,7 @@ static void push(dw_conn *c, extra *x)
             return;
         }
         account(c, &b, x, (size_t)sent);
-        if ((size_t)sent < len)
+        if ((size_t)sent < b.len)
             return;
     }
 }
@@ -153,23 +235,35 @@ void dw_conn_push(dw_conn *c)
 
 bool dw_conn_has_output(const dw_conn *c)
 {
-    batch b;
-    compose(c, &b, NULL);
-    return b.n > 0;
+    size_t len;
+    if (c->out_error != 0)
+        return false;
+    if (c->auth != NULL && dw_auth_output(c->auth, &len) != NULL && len > 0)
+        return true;
+    if (dw_conn_queued(c) == 0 || (c->auth != NULL && !dw_auth_begun(c->auth)))
+        return false;
+    return c->fds_agreed || !fds_due(c);
+}
+
+size_t dw_conn_queued(const dw_conn *c)
+{
+    return dw_bytes_len(&c->out) + c->out_apart;
 }
 
 /* -- Messages ------------------------------------------------------------------- */
 
+static void put_mark(dw_conn *c, const uint8_t *p, size_t n)
+{
+    dw_mark mark = {c->sent + dw_conn_queued(c), p, n};
+    dw_bytes_put(&c->out_marks, &mark, sizeof mark);
+}
+
 /* Puts what is left of a message into the queue; its descriptors are duplicated
- * there. Room for the bytes has been reserved. */
+ * there. Room for the bytes and marks has been reserved. */
 static int put(dw_conn *c, const extra *x)
 {
-    if (x->len == 0)
-        return 0;
     if (x->n_fds > 0) {
-        dw_mark mark = {c->sent + dw_bytes_len(&c->out), x->n_fds};
-        if (!dw_bytes_reserve(&c->out_marks, sizeof mark, 4 * sizeof mark, c->allocator) ||
-            !dw_bytes_reserve(&c->out_fds, x->n_fds * sizeof(int), 16 * sizeof(int), c->allocator))
+        if (!dw_bytes_reserve(&c->out_fds, x->n_fds * sizeof(int), 16 * sizeof(int), c->allocator))
             return DW_E_NO_MEMORY;
         int fds[DW_MAX_FDS];
         for (size_t i = 0; i < x->n_fds; i++) {
@@ -180,18 +274,34 @@ static int put(dw_conn *c, const extra *x)
             }
         }
         dw_bytes_put(&c->out_fds, fds, x->n_fds * sizeof(int));
-        dw_bytes_put(&c->out_marks, &mark, sizeof mark);
+        put_mark(c, NULL, x->n_fds);
     }
-    dw_bytes_put(&c->out, x->p, x->len);
+    for (size_t i = x->at; i < x->n; i++) {
+        const dw_part *part = &x->part[i];
+        if (x->apart[i]) {
+            put_mark(c, part->p, part->len);
+            c->out_apart += part->len;
+        } else {
+            dw_bytes_put(&c->out, part->p, part->len);
+        }
+    }
     return 0;
 }
 
+/* Room in the queue for all of a message. */
+static bool reserve(dw_conn *c, const extra *x)
+{
+    size_t n = (x->n_fds > 0) + x->n / 2; /* every other part may lie apart */
+    return dw_bytes_reserve(&c->out, x->len - x->len_apart, FIRST_BLOCK, c->allocator) &&
+           dw_bytes_reserve(&c->out_marks, n * sizeof(dw_mark), 4 * sizeof(dw_mark), c->allocator);
+}
+
 /* Whether a message can be sent at all. */
-static int check(const dw_conn *c, const dw_writer *w, const uint8_t *bytes)
+static int check(const dw_conn *c, const dw_writer *w, size_t n_parts)
 {
     if (c->out_error != 0)
         return dw_conn_said(c, c->out_error);
-    if (bytes == NULL) {
+    if (n_parts == 0) {
         int code = dw_writer_fault(w).code;
         return code != 0 ? code : DW_E_STATE;
     }
@@ -207,30 +317,28 @@ static int check(const dw_conn *c, const dw_writer *w, const uint8_t *bytes)
 /* Whether there is room in the queue for len bytes more. */
 static bool fits(const dw_conn *c, size_t len)
 {
-    size_t queued = dw_bytes_len(&c->out);
+    size_t queued = dw_conn_queued(c);
     return queued == 0 || (queued < c->out_limit && len <= c->out_limit - queued);
 }
 
 static int send_message(dw_conn *c, dw_writer *w, uint32_t *serial, bool write)
 {
-    size_t len;
-    const uint8_t *bytes = dw_writer_bytes(w, &len);
-    int r = check(c, w, bytes);
+    extra x;
+    int r = check(c, w, take_message(&x, w));
     if (r != 0)
         return r;
-    if (!fits(c, len)) {
+    if (!fits(c, x.len)) {
         if (write)
             push(c, NULL);
         if (c->out_error != 0)
             return dw_conn_said(c, c->out_error);
-        if (!fits(c, len))
+        if (!fits(c, x.len))
             return DW_E_QUEUE;
     }
-    if (!dw_bytes_reserve(&c->out, len, FIRST_BLOCK, c->allocator))
+    if (!reserve(c, &x))
         return DW_E_NO_MEMORY;
     uint32_t next = c->serial + 1 != 0 ? c->serial + 1 : 1;
     dw_store32_order(w->buffer + 8, next, w->swap);
-    extra x = {bytes, len, w->fds, w->n_fds};
     if (write)
         push(c, &x);
     if (c->out_error != 0)

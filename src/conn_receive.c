@@ -16,6 +16,7 @@ static void rest(dw_conn *c)
 {
     dw_bytes_rest(&c->in, !c->stirred, c->allocator);
     dw_bytes_rest(&c->out, !c->stirred, c->allocator);
+    dw_bytes_rest(&c->out_marks, !c->stirred, c->allocator);
     dw_bytes_rest(&c->kept, !c->stirred, c->allocator);
     c->stirred = false;
 }
@@ -233,10 +234,8 @@ static int await_answer(dw_conn *c, uint32_t serial, dw_message *reply, int time
 /* Whether the writer holds a call that is to be answered. */
 static int check_call(const dw_writer *w)
 {
-    size_t len;
-    const uint8_t *bytes = dw_writer_bytes(w, &len);
-    if (bytes != NULL && w->body_at > 0 &&
-        (bytes[1] != DW_METHOD_CALL || (bytes[2] & DW_NO_REPLY_EXPECTED) != 0))
+    if (dw_writer_size(w) > 0 && dw_writer_fault(w).code == 0 && w->body_at > 0 &&
+        (w->buffer[1] != DW_METHOD_CALL || (w->buffer[2] & DW_NO_REPLY_EXPECTED) != 0))
         return DW_E_ARGUMENT;
     return 0; /* whatever else is wrong with it, dw_send tells */
 }
