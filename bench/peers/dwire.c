@@ -258,7 +258,7 @@ static bool stream(void *state)
     bool good = true;
     for (uint64_t i = 0; good && i < ALL_CHUNKS; i++) {
         dw_begin_signal(&l->w, BENCH_PATH, BENCH_INTERFACE, CHUNK_MEMBER, "ay");
-        dw_put_byte_array(&l->w, stream_chunk(i), CHUNK_LEN);
+        dw_put_array_ref(&l->w, 'y', stream_chunk(i), CHUNK_LEN);
         dw_finish(&l->w);
         good = dw_queue(l->c, &l->w, NULL) == 0;
         if (i % BATCH == BATCH - 1)
