@@ -16,9 +16,12 @@ static const char local_interface[] = "org.freedesktop.DBus.Local";
 
 /* Per field its name and type, per message type the fields that it needs. */
 #define FIELD_NAME(code, name, type) [code] = #name,
-#define FIELD_TYPE(code, name, type) [code] = type,
+#define FIELD_HEAD(code, name, type) [code] = {code, 1, type, 0},
 static const char *const field_names[DW_FIELD_COUNT] = {DW_FIELDS(FIELD_NAME)};
-static const char field_types[DW_FIELD_COUNT] = {DW_FIELDS(FIELD_TYPE)};
+
+/* How each field starts: its code, and the variant's signature, which is always of
+ * one basic type. */
+static const char heads[DW_FIELD_COUNT][4] = {DW_FIELDS(FIELD_HEAD)};
 
 #define BIT(field) (1u << DW_FIELD_##field)
 static const unsigned required[] = {
@@ -27,6 +30,10 @@ static const unsigned required[] = {
     [DW_ERROR] = BIT(ERROR_NAME) | BIT(REPLY_SERIAL),
     [DW_SIGNAL] = BIT(PATH) | BIT(INTERFACE) | BIT(MEMBER),
 };
+
+/* The fields whose value is a string or path. */
+#define STRINGS                                                                                    \
+    (BIT(PATH) | BIT(INTERFACE) | BIT(MEMBER) | BIT(ERROR_NAME) | BIT(DESTINATION) | BIT(SENDER))
 
 const char *dw_field_name(uint8_t field)
 {
@@ -64,17 +71,29 @@ static int check_value(uint8_t field, const char *p, size_t n, size_t *error_at)
 
 /* -- Writing -------------------------------------------------------------- */
 
-/* The start of a field up to its value: struct, code, and the variant's
- * signature, which is always of one basic type. */
 static void put_field(dw_writer *w, uint8_t field)
 {
     uint8_t *p = dw_writer_claim(w, 8, 4);
-    if (!p)
-        return;
-    p[0] = field;
-    p[1] = 1;
-    p[2] = (uint8_t)field_types[field];
-    p[3] = 0;
+    if (p)
+        memcpy(p, heads[field], 4);
+}
+
+/* Messages that follow each other often have the same header. If the field lies
+ * in the buffer already, from the last one, it has been checked and written. (Only
+ * a field has the bytes of a head at a place that is a multiple of 8: no string
+ * has a NUL.) If not, what follows is written anew. */
+static bool written_before(dw_writer *w, uint8_t field, const char *value)
+{
+    const size_t at = dw_align(w->at, 8);
+    if (at + 9 > w->known)
+        return false;
+    const uint8_t *p = w->buffer + at;
+    const uint32_t n = dw_load32_order(p + 4, w->swap);
+    if (dw_load32(p) != dw_load32(heads[field]) || n > w->known - at - 9 ||
+        strcmp((const char *)p + 8, value) != 0)
+        return false;
+    w->at = at + 9 + n;
+    return true;
 }
 
 static void put_string_field(dw_writer *w, uint8_t field, const char *value, unsigned *present)
@@ -82,13 +101,16 @@ static void put_string_field(dw_writer *w, uint8_t field, const char *value, uns
     size_t n, error_at;
     if (!value)
         return;
+    *present |= 1u << field;
+    if (written_before(w, field, value))
+        return;
+    w->known = 0;
     n = strlen(value);
     int r = n > DW_MAX_ARRAY ? DW_E_LIMIT : check_value(field, value, n, &error_at);
     if (r)
         dw_writer_fail(w, r, field);
     put_field(w, field);
     dw_writer_string(w, value, n);
-    *present |= 1u << field;
 }
 
 static void put_uint32_field(dw_writer *w, uint8_t field, uint32_t value, unsigned *present)
@@ -106,6 +128,7 @@ static void put_signature_field(dw_writer *w, const char *signature)
 {
     size_t n = strlen(signature);
     int r = dw_writer_check(w, signature, n);
+    w->known = 0;
     if (r)
         dw_writer_fail(w, r, DW_FIELD_SIGNATURE);
     if (!n || r)
@@ -119,16 +142,19 @@ void dw_begin(dw_writer *w, const dw_header *h)
     const uint8_t flags =
         DW_NO_REPLY_EXPECTED | DW_NO_AUTO_START | DW_ALLOW_INTERACTIVE_AUTHORIZATION;
     const char *signature = h->signature ? h->signature : "";
+    const char order = h->order ? h->order : DW_NATIVE;
+    const uint32_t known = w->known && w->buffer[0] == (uint8_t)order ? w->known : 0;
     unsigned present = 0;
-    bool known = dw_writer_reset(w, h->order);
-    if (!known || !h->type || h->type > DW_SIGNAL || h->flags & ~flags)
+    bool good = dw_writer_reset(w, h->order);
+    w->known = known;
+    if (!good || !h->type || h->type > DW_SIGNAL || h->flags & ~flags)
         dw_writer_fail(w, DW_E_HEADER, 0);
     w->fds = h->fds;
     w->n_fds = h->n_fds;
 
     uint8_t *p = dw_writer_claim(w, 1, FIELDS_AT);
     if (p) {
-        p[0] = (uint8_t)(h->order ? h->order : DW_NATIVE);
+        p[0] = (uint8_t)order;
         p[1] = h->type;
         p[2] = h->flags;
         p[3] = 1;
@@ -151,8 +177,10 @@ void dw_begin(dw_writer *w, const dw_header *h)
     if (fields_len > DW_MAX_ARRAY) /* no other field can be that long */
         dw_writer_fail(w, DW_E_LIMIT, DW_FIELD_PATH);
     dw_writer_claim(w, 8, 0);
-    if (!dw_writer_failed(w) && !w->full)
+    bool written = !dw_writer_failed(w) && !w->full;
+    if (written)
         dw_store32_order(w->buffer + 12, fields_len, w->swap);
+    w->known = written && w->own ? (uint32_t)w->at : 0;
     dw_writer_start_body(w, signature);
 }
 
@@ -219,14 +247,15 @@ int dw_message_frame(const void *bytes, size_t len, size_t *whole)
 /* Where a field that is a string goes. */
 static dw_string *string_field(dw_message *m, uint8_t field)
 {
-    switch (field) {
-    case DW_FIELD_PATH: return &m->path;
-    case DW_FIELD_INTERFACE: return &m->interface;
-    case DW_FIELD_MEMBER: return &m->member;
-    case DW_FIELD_ERROR_NAME: return &m->error_name;
-    case DW_FIELD_DESTINATION: return &m->destination;
-    default: return &m->sender;
-    }
+    static const size_t places[DW_FIELD_COUNT] = {
+        [DW_FIELD_PATH] = offsetof(dw_message, path),
+        [DW_FIELD_INTERFACE] = offsetof(dw_message, interface),
+        [DW_FIELD_MEMBER] = offsetof(dw_message, member),
+        [DW_FIELD_ERROR_NAME] = offsetof(dw_message, error_name),
+        [DW_FIELD_DESTINATION] = offsetof(dw_message, destination),
+        [DW_FIELD_SENDER] = offsetof(dw_message, sender),
+    };
+    return (dw_string *)(void *)((char *)m + places[field]);
 }
 
 /* The value of a known field, whose type has been found right. */
@@ -251,10 +280,36 @@ static void read_value(dw_message *m, dw_reader *r, uint8_t field)
     }
 }
 
+/* Most fields are a good string: that is found out at once. Where it is not so,
+ * nothing is read. */
+static bool read_good_string(dw_message *m, dw_reader *r, unsigned *present)
+{
+    const size_t at = dw_align(r->at, 8);
+    size_t error_at;
+    if (r->end < 9 || at > r->end - 9)
+        return false;
+    const uint8_t *p = r->bytes + at;
+    const uint8_t field = p[0];
+    const uint32_t n = dw_load32_order(p + 4, r->swap);
+    if (field == 0 || field >= DW_FIELD_COUNT || dw_load32(p) != dw_load32(heads[field]) ||
+        !(STRINGS & 1u << field) || *present & 1u << field || n > r->end - at - 9 ||
+        p[8 + n] != 0 || dw_padding_bad(r->bytes + r->at, at - r->at, 8))
+        return false;
+    const dw_string s = {(const char *)p + 8, n};
+    if (check_value(field, s.p, s.n, &error_at))
+        return false;
+    *string_field(m, field) = s;
+    *present |= 1u << field;
+    r->at = at + 9 + n;
+    return true;
+}
+
 /* One element of the array of header fields. An unknown field must be well-formed
  * and is otherwise ignored. */
 static void read_field(dw_message *m, dw_reader *r, unsigned *present)
 {
+    if (read_good_string(m, r, present))
+        return;
     const uint8_t *p = dw_reader_take(r, 8, 1);
     if (!p)
         return;
@@ -267,7 +322,7 @@ static void read_field(dw_message *m, dw_reader *r, unsigned *present)
         dw_skip(r);
     } else {
         p = dw_reader_take(r, 1, 3);
-        if (p && (p[0] != 1 || p[1] != (uint8_t)field_types[field] || p[2] != 0))
+        if (p && memcmp(p, heads[field] + 1, 3) != 0)
             dw_reader_fail(r, DW_E_HEADER, at);
         else if (p && *present & 1u << field)
             dw_reader_fail(r, DW_E_HEADER, at - 1);
@@ -362,25 +417,32 @@ static dw_string moved(dw_string s, const dw_message *from, const uint8_t *to)
     return (dw_string){(const char *)to + (s.p - (const char *)from->bytes), s.n};
 }
 
+/* Makes the views of a message those of the same bytes elsewhere. */
+static void move_views(dw_message *m, const uint8_t *to)
+{
+    m->path = moved(m->path, m, to);
+    m->interface = moved(m->interface, m, to);
+    m->member = moved(m->member, m, to);
+    m->error_name = moved(m->error_name, m, to);
+    m->destination = moved(m->destination, m, to);
+    m->sender = moved(m->sender, m, to);
+    m->signature = moved(m->signature, m, to);
+    m->body = to + (m->len - m->body_len);
+    m->bytes = to;
+}
+
 int dw_message_copy(dw_message *copy, const dw_message *m, const dw_allocator *allocator)
 {
     uint8_t *bytes = allocator->resize(allocator->context, NULL, 0, m->len);
     *copy = *m;
     copy->fds = NULL;
-    copy->bytes = bytes;
     if (!bytes) {
+        copy->bytes = NULL;
         copy->len = copy->body_len = 0;
         return parse_fault(copy, DW_E_NO_MEMORY, 0, 0);
     }
     memcpy(bytes, m->bytes, m->len);
-    copy->body = bytes + (m->len - m->body_len);
-    copy->path = moved(m->path, m, bytes);
-    copy->interface = moved(m->interface, m, bytes);
-    copy->member = moved(m->member, m, bytes);
-    copy->error_name = moved(m->error_name, m, bytes);
-    copy->destination = moved(m->destination, m, bytes);
-    copy->sender = moved(m->sender, m, bytes);
-    copy->signature = moved(m->signature, m, bytes);
+    move_views(copy, bytes);
     return 0;
 }
 

@@ -121,7 +121,7 @@ bool dw_writer_reset(dw_writer *w, char order)
     bool known = order == 0 || order == DW_LITTLE || order == DW_BIG;
     w->type = "";
     w->wrap = w->element = NULL;
-    w->at = 0;
+    w->at = w->known = 0;
     w->apart = w->n_refs = 0;
     w->level = 0;
     w->frames[0].kind = 0;

@@ -409,6 +409,67 @@ static void takes_descriptors_once(void **state)
     assert_int_equal(dw_take_fd(&m, 0), DW_E_FDS);
 }
 
+/* -- One header after another ------------------------------------------------
+ *
+ * A writer keeps what it can of the last message's header. Whatever that was, the
+ * next one is as from a new writer. */
+
+static const dw_header successive[] = {
+    {.type = DW_SIGNAL, .path = "/a", .interface = "a.b", .member = "M"},
+    {.type = DW_SIGNAL, .path = "/a", .interface = "a.b", .member = "M", .signature = "u"},
+    {.type = DW_SIGNAL, .path = "/a", .interface = "a.b", .member = "N", .signature = "s"},
+    {.type = DW_SIGNAL, .path = "/ab", .interface = "a.b", .member = "M", .signature = "u"},
+    {.type = DW_SIGNAL, .path = "/a", .interface = "a.b2", .member = "M", .sender = ":1.1"},
+    {.type = DW_SIGNAL, .path = "/a", .interface = "a.b", .member = "M", .sender = ":1.1"},
+    {.type = DW_METHOD_CALL, .path = "/a", .member = "M"},
+    {.type = DW_METHOD_CALL, .path = "/a", .member = "M", .destination = "a.b"},
+    {.type = DW_METHOD_CALL, .path = "/a", .interface = "a.b", .member = "M", .n_fds = 3},
+    {.type = DW_METHOD_RETURN, .reply_serial = 7},
+    {.type = DW_METHOD_RETURN, .reply_serial = 0x73000103, .destination = ":1.1"},
+    {.type = DW_METHOD_RETURN, .reply_serial = 8, .destination = ":1.1"},
+    {.type = DW_ERROR, .error_name = "a.b", .reply_serial = 8, .destination = ":1.1"},
+    {.type = DW_ERROR, .error_name = "a.b", .reply_serial = 9, .destination = ":1.12"},
+    {.type = DW_SIGNAL, .path = "/a", .interface = "a.b"},                /* no member */
+    {.type = DW_SIGNAL, .path = "/a", .interface = "a.b", .member = "-"}, /* no good one */
+};
+
+static void write_successive(dw_writer *w, size_t i, char order)
+{
+    dw_header h = successive[i];
+    h.order = order;
+    dw_begin(w, &h);
+    if (h.signature && *h.signature == 'u')
+        dw_put_uint32(w, 0x01020304);
+    if (h.signature && *h.signature == 's')
+        dw_put_string(w, "a string that is longer than the header was");
+    dw_finish(w);
+}
+
+static void headers_follow_each_other(void **state)
+{
+    const size_t n = sizeof successive / sizeof *successive;
+    (void)state;
+    for (size_t i = 0; i < n * n * 4; i++) {
+        const char first = i / n / n % 2 ? DW_BIG : DW_LITTLE,
+                   then = i / n / n / 2 ? DW_BIG : DW_LITTLE;
+        dw_writer used, fresh;
+        dw_writer_init(&used, NULL, 0, dw_heap);
+        dw_writer_init(&fresh, NULL, 0, dw_heap);
+        write_successive(&used, i % n, first);
+        write_successive(&used, i / n % n, then);
+        write_successive(&fresh, i / n % n, then);
+        size_t len, expected;
+        const uint8_t *came = dw_writer_bytes(&used, &len);
+        const uint8_t *wanted = dw_writer_bytes(&fresh, &expected);
+        assert_int_equal(len, expected);
+        assert_int_equal(dw_finish(&used), dw_finish(&fresh));
+        if (expected)
+            assert_memory_equal(came, wanted, len);
+        dw_writer_free(&used);
+        dw_writer_free(&fresh);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -423,6 +484,7 @@ int main(void)
         cmocka_unit_test(frames_a_stream),
         cmocka_unit_test(copies_stand_alone),
         cmocka_unit_test(takes_descriptors_once),
+        cmocka_unit_test(headers_follow_each_other),
     };
     return cmocka_run_group_tests_name("message", tests, NULL, NULL);
 }

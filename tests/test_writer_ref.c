@@ -17,7 +17,7 @@ enum { PLENTY = 70000 };
 
 static uint64_t storage[PLENTY / 8];
 
-typedef void put(dw_writer *w, char code, const void *values, size_t n);
+typedef void put_array(dw_writer *w, char code, const void *values, size_t n);
 
 /* All parts behind one another. The caller frees it. */
 static uint8_t *join(const dw_writer *w, size_t *len, size_t *n_parts)
@@ -35,7 +35,7 @@ static uint8_t *join(const dw_writer *w, size_t *len, size_t *n_parts)
 }
 
 /* A message of several arrays, at all alignments, one inside another. */
-static void write(dw_writer *w, put *put, size_t n, char order)
+static void write(dw_writer *w, put_array *put, size_t n, char order)
 {
     const uint8_t *bytes = (const uint8_t *)storage;
     dw_begin(w, &(dw_header){.type = DW_SIGNAL,

@@ -78,6 +78,7 @@ typedef struct dw_writer {
     size_t given_size;
     const dw_allocator *allocator;
     dw_writer_frame frames[DW_MAX_DEPTH + 1];
+    uint32_t known;                 /* bytes of own that are a good header still */
     uint8_t checked_len;            /* the last signature that was found valid: messages */
     char checked[DW_MAX_SIGNATURE]; /* that follow each other often have the same */
 } dw_writer;
