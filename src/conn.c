@@ -145,7 +145,7 @@ int dw_conn_fd(const dw_conn *c)
 
 short dw_conn_events(const dw_conn *c)
 {
-    int events = c->in_error == 0 ? POLLIN : 0;
+    int events = c->in_error == 0 && !dw_conn_deaf(c) ? POLLIN : 0;
     if (dw_conn_has_output(c))
         events |= POLLOUT;
     return (short)events;
@@ -156,7 +156,7 @@ int dw_conn_timeout(const dw_conn *c)
     if (dw_bytes_len(&c->kept) > 0 || dw_conn_in_ready(c))
         return 0;
     int64_t deadline = dw_calls_deadline(c);
-    if (c->auth_deadline < deadline && c->auth != NULL)
+    if (c->auth != NULL && c->auth_deadline != 0 && c->auth_deadline < deadline)
         deadline = c->auth_deadline;
     int64_t ms = -1;
     if (deadline != INT64_MAX) {

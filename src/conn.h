@@ -98,7 +98,8 @@ int dw_socket_accept(int fd);
 /* Time after which a blocking read or, if sending, write or connect gives up. */
 bool dw_socket_timeout(int fd, bool sending, int64_t ns);
 
-/* Neither raises a signal; both try again after one. The descriptors go with the
+/* Neither raises a signal; both try again after one, but for a read that waits:
+ * how much longer it may is its caller's to say. The descriptors go with the
  * first byte. */
 ssize_t dw_socket_send(int fd, struct iovec *parts, uint8_t n, const int *fds, size_t n_fds);
 ssize_t dw_socket_receive(int fd, void *p, size_t len, bool wait, dw_arrival *arrival);

@@ -35,10 +35,12 @@ static bool may_block(dw_conn *c, int64_t left)
     return c->read_timeout > 0 && c->read_timeout <= left;
 }
 
-static int read_blocking(dw_conn *c, int64_t now)
+static int read_blocking(dw_conn *c)
 {
+    int64_t start = c->read_timeout == 0 ? 0 : dw_now();
     int r = dw_conn_read(c, true);
-    if (r == 0 && errno != EINTR && (c->read_timeout == 0 || dw_now() - now < c->read_timeout / 2))
+    if (r == 0 && errno != EINTR &&
+        (c->read_timeout == 0 || dw_now() - start < c->read_timeout / 2))
         c->blocking = false; /* it did not wait: somebody has made it so */
     return r;
 }
@@ -52,13 +54,12 @@ static int await(dw_conn *c, bool sending, int64_t deadline)
         bool output = dw_conn_has_output(c);
         if (sending && !output)
             return c->out_error != 0 ? c->out_error : 1;
-        int64_t now = deadline == INT64_MAX ? 0 : dw_now();
-        int64_t left = deadline == INT64_MAX ? INT64_MAX : deadline - now;
+        int64_t left = deadline == INT64_MAX ? INT64_MAX : deadline - dw_now();
         if (left <= 0)
             return 0;
         int r;
         if (!output && may_block(c, left)) {
-            r = read_blocking(c, now);
+            r = read_blocking(c);
         } else {
             short events = dw_conn_events(c);
             if (sending && dw_bytes_len(&c->in) >= c->in_limit)
@@ -66,7 +67,7 @@ static int await(dw_conn *c, bool sending, int64_t deadline)
             r = dw_socket_poll(c->fd, events, left);
             if (r < 0)
                 return dw_conn_fail(c, DW_E_SYSTEM);
-            if (r > 0 && (events & POLLIN) != 0)
+            if (r > 0 && ((events & POLLIN) != 0 || dw_conn_deaf(c)))
                 r = dw_conn_read(c, false);
             else
                 r = 0;

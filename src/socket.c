@@ -188,7 +188,10 @@ ssize_t dw_socket_receive(int fd, void *p, size_t len, bool wait, dw_arrival *ar
                          .msg_iovlen = 1,
                          .msg_control = room.bytes,
                          .msg_controllen = sizeof room.bytes};
-    ssize_t n = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT));
+    ssize_t n;
+    do
+        n = recvmsg(fd, &msg, MSG_CMSG_CLOEXEC | (wait ? 0 : MSG_DONTWAIT));
+    while (n < 0 && errno == EINTR && !wait);
     arrival->n_fds = 0;
     arrival->cut = false;
     if (n < 0)

@@ -682,7 +682,10 @@ static void loops_are_told_when(void **state)
     dw_message m;
     dw_writer w;
     ends_open(&e, NULL, NULL);
+    expect_code(dw_conn_timeout(e.client), -1);
+    assert_in_range(dw_conn_timeout(e.server), 1, 30000);
     ends_ready(&e);
+    expect_code(dw_conn_timeout(e.client), -1);
     expect_code(dw_conn_timeout(e.server), -1);
     dw_writer_init(&w, NULL, 0, dw_heap);
     write_ballast(&w, 1000); /* so that the next read is a large one */
