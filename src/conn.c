@@ -71,6 +71,7 @@ void dw_conn_free(dw_conn *c)
         close_all(&c->kept_fds);
     drop_output(c);
     dw_calls_free(c);
+    dw_conn_forget(c);
     dw_bytes_free(&c->in, allocator);
     dw_bytes_free(&c->in_fds, allocator);
     dw_bytes_free(&c->kept, allocator);

@@ -136,6 +136,15 @@ typedef struct dw_mark {
 
 enum { DW_SMALL_IN = 192, DW_SMALL_OUT = 128 };
 
+/* The header of the last message: those that follow each other often have the same,
+ * and then need no parsing. */
+enum { DW_SEEN_HEADER = 256 };
+
+typedef struct dw_seen {
+    dw_message header;
+    uint8_t bytes[DW_SEEN_HEADER];
+} dw_seen;
+
 struct dw_conn {
     const dw_allocator *allocator;
     int fd;
@@ -160,11 +169,12 @@ struct dw_conn {
     char *name;           /* the unique name; NULL before it is known */
 
     dw_bytes in;
-    size_t wanted;     /* bytes from in.at on before a message can be whole */
-    dw_bytes in_fds;   /* descriptors (int) that no message has claimed yet */
-    dw_bytes kept;     /* messages that came while a call waited: size, bytes, padding */
-    dw_bytes kept_fds; /* their descriptors */
-    int *lent;         /* the descriptors of the message last handed out */
+    struct dw_seen *seen; /* NULL before messages of the same kind follow each other */
+    size_t wanted;        /* bytes from in.at on before a message can be whole */
+    dw_bytes in_fds;      /* descriptors (int) that no message has claimed yet */
+    dw_bytes kept;        /* messages that came while a call waited: size, bytes, padding */
+    dw_bytes kept_fds;    /* their descriptors */
+    int *lent;            /* the descriptors of the message last handed out */
     size_t n_lent;
     size_t in_limit;
 
@@ -235,6 +245,9 @@ bool dw_conn_in_ready(const dw_conn *c);
  * no room for it, it is put back); takes the first of them. */
 int dw_conn_keep(dw_conn *c, const dw_message *m);
 int dw_conn_cut_kept(dw_conn *c, dw_message *m);
+
+/* Forgets the header of the last message. */
+void dw_conn_forget(dw_conn *c);
 
 /* Closes what was not taken of the descriptors of the message last handed out. */
 void dw_conn_drop_lent(dw_conn *c);

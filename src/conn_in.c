@@ -196,6 +196,36 @@ static int next_frame(const dw_conn *c, size_t *whole)
     return dw_message_frame(c->in.p + c->in.at, have, whole);
 }
 
+void dw_conn_forget(dw_conn *c)
+{
+    if (c->seen != NULL)
+        c->allocator->resize(c->allocator->context, c->seen, sizeof *c->seen, 0);
+    c->seen = NULL;
+}
+
+/* Keeps the header for the next message. That there is no memory for it is no
+ * error. Answers are all different. */
+static void remember(dw_conn *c, const dw_message *m)
+{
+    if (m->reply_serial != 0 || m->len - m->body_len > DW_SEEN_HEADER)
+        return;
+    if (c->seen == NULL)
+        c->seen = c->allocator->resize(c->allocator->context, NULL, 0, sizeof *c->seen);
+    if (c->seen != NULL)
+        dw_message_keep_header(&c->seen->header, m, c->seen->bytes);
+}
+
+static int parse(dw_conn *c, dw_message *m, const uint8_t *p, size_t len)
+{
+    const uint32_t n_fds = (uint32_t)count_fds(&c->in_fds);
+    if (c->seen != NULL && dw_message_parse_like(m, &c->seen->header, p, len, n_fds))
+        return 0;
+    int r = dw_message_parse(m, p, len, n_fds);
+    if (r == 0)
+        remember(c, m);
+    return r;
+}
+
 int dw_conn_cut(dw_conn *c, dw_message *m)
 {
     size_t whole;
@@ -210,7 +240,7 @@ int dw_conn_cut(dw_conn *c, dw_message *m)
         if (aligned != p)
             memmove(aligned, p, whole);
         c->in.at += whole;
-        r = dw_message_parse(m, aligned, whole, (uint32_t)count_fds(&c->in_fds));
+        r = parse(c, m, aligned, whole);
     }
     if (r < 0) {
         c->in.at = c->in.end;

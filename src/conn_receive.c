@@ -18,6 +18,8 @@ static void rest(dw_conn *c)
     dw_bytes_rest(&c->out, !c->stirred, c->allocator);
     dw_bytes_rest(&c->out_marks, !c->stirred, c->allocator);
     dw_bytes_rest(&c->kept, !c->stirred, c->allocator);
+    if (!c->stirred)
+        dw_conn_forget(c);
     c->stirred = false;
 }
 

@@ -396,18 +396,6 @@ int dw_message_parse(dw_message *m, const void *bytes, size_t len, uint32_t n_fd
     return check_fields(m, present, n_fds);
 }
 
-int dw_message_check(const dw_message *m, dw_fault *fault)
-{
-    dw_reader r;
-    dw_reader_init(&r, m);
-    int e = dw_reader_finish(&r);
-    if (fault)
-        *fault = r.fault;
-    return e;
-}
-
-/* -- Keeping -------------------------------------------------------------- */
-
 /* A view of the same place in a copy of the bytes. An empty one may be a view
  * into them too, of the signature. */
 static dw_string moved(dw_string s, const dw_message *from, const uint8_t *to)
@@ -430,6 +418,53 @@ static void move_views(dw_message *m, const uint8_t *to)
     m->body = to + (m->len - m->body_len);
     m->bytes = to;
 }
+
+/* The header's fixed part but for what tells the one message from the other: the
+ * length of the body and the serial. */
+static bool same_kind(const uint8_t *a, const uint8_t *b)
+{
+    return dw_load32(a) == dw_load32(b) && dw_load32(a + 12) == dw_load32(b + 12);
+}
+
+bool dw_message_parse_like(dw_message *m, const dw_message *like, const void *bytes, size_t len,
+                           uint32_t n_fds)
+{
+    const uint8_t *p = bytes;
+    const size_t header_len = like->len;
+    if (len < header_len || !same_kind(p, like->bytes) ||
+        memcmp(p + FIELDS_AT, like->bytes + FIELDS_AT, header_len - FIELDS_AT) != 0)
+        return false;
+    const bool swap = like->order != DW_NATIVE;
+    *m = *like;
+    move_views(m, p);
+    m->serial = dw_load32_order(p + 8, swap);
+    m->len = len;
+    m->body_len = len - header_len;
+    m->body = p + header_len;
+    return m->unix_fds <= n_fds && (m->signature.n || !m->body_len);
+}
+
+void dw_message_keep_header(dw_message *kept, const dw_message *m, uint8_t *room)
+{
+    *kept = *m;
+    kept->fds = NULL;
+    kept->len = m->len - m->body_len;
+    kept->body_len = 0;
+    memcpy(room, m->bytes, kept->len);
+    move_views(kept, room);
+}
+
+int dw_message_check(const dw_message *m, dw_fault *fault)
+{
+    dw_reader r;
+    dw_reader_init(&r, m);
+    int e = dw_reader_finish(&r);
+    if (fault)
+        *fault = r.fault;
+    return e;
+}
+
+/* -- Keeping -------------------------------------------------------------- */
 
 int dw_message_copy(dw_message *copy, const dw_message *m, const dw_allocator *allocator)
 {

@@ -261,6 +261,14 @@ DW_INLINE const char *dw_type_end(const char *type)
     return dw_traits(*type)->simple ? type + 1 : type + dw_next_type(type).n;
 }
 
+/* message.c: copies the header of a parsed message to room, and views it there; and
+ * parses a framed message whose header is the same but for the length of the body
+ * and the serial. False: it is not, or something is wrong; dw_message_parse tells. */
+struct dw_message;
+void dw_message_keep_header(struct dw_message *kept, const struct dw_message *m, uint8_t *room);
+bool dw_message_parse_like(struct dw_message *m, const struct dw_message *like, const void *bytes,
+                           size_t len, uint32_t n_fds);
+
 /* utf8.c: whether n bytes are a valid string (UTF-8 without NUL). */
 bool dw_utf8_valid(const char *p, size_t n);
 
