@@ -288,12 +288,23 @@ static int put(dw_conn *c, const extra *x)
     return 0;
 }
 
+/* Room counts as used whether or not the socket then leaves anything to put
+ * there: it would be given back and taken anew with every message otherwise. */
+static bool make_room(dw_bytes *b, size_t n, size_t least, const dw_allocator *allocator)
+{
+    if (!dw_bytes_reserve(b, n, least, allocator))
+        return false;
+    if (b->end + n > b->peak)
+        b->peak = b->end + n;
+    return true;
+}
+
 /* Room in the queue for all of a message. */
 static bool reserve(dw_conn *c, const extra *x)
 {
     size_t n = (x->n_fds > 0) + x->n / 2; /* every other part may lie apart */
-    return dw_bytes_reserve(&c->out, x->len - x->len_apart, FIRST_BLOCK, c->allocator) &&
-           dw_bytes_reserve(&c->out_marks, n * sizeof(dw_mark), 4 * sizeof(dw_mark), c->allocator);
+    return make_room(&c->out, x->len - x->len_apart, FIRST_BLOCK, c->allocator) &&
+           make_room(&c->out_marks, n * sizeof(dw_mark), 4 * sizeof(dw_mark), c->allocator);
 }
 
 /* Whether a message can be sent at all. */

@@ -550,129 +550,6 @@ static void timeouts_are_kept(void **state)
     }
 }
 
-/* -- Memory ---------------------------------------------------------------------------- */
-
-/* Every allocation fails by turns, once: the program sees the error, tries again,
- * and nothing is lost. The call that makes or breaks a connection may end it. */
-static void exchange(ends *e, dw_writer *w, unsigned *errors)
-{
-    dw_message m;
-    bool here = false, there = false;
-    int r;
-    for (int i = 0; i < 200 && !(here && there); i++) {
-        if (!there && dw_send(e->client, w, NULL) == 0)
-            there = true;
-        r = dw_receive(e->server, &m, 0);
-        *errors += r < 0;
-        if (r > 0) {
-            assert_int_equal(m.len, dw_writer_size(w));
-            here = true;
-        }
-        r = dw_flush(e->client, 0);
-        *errors += r == DW_E_NO_MEMORY;
-    }
-    assert_true(here && there);
-}
-
-static void memory_fails_by_turns(void **state)
-{
-    (void)state;
-    dw_writer w;
-    dw_writer_init(&w, NULL, 0, dw_heap);
-    write_ballast(&w, 300000);
-    for (unsigned fail_at = 1; fail_at < 100; fail_at++) {
-        failing f;
-        ends e;
-        int fd[2];
-        unsigned errors = 0;
-        failing_init(&f, fail_at, false);
-        dw_options o = {.allocator = &f.allocator, .flags = DW_CONN_SERVER};
-        make_sockets(fd);
-        int r;
-        while ((r = dw_conn_from_fd_with(&e.server, fd[1], &o)) == DW_E_NO_MEMORY) {
-            assert_null(e.server);
-            errors++;
-        }
-        expect_code(r, 0);
-        o.flags = 0;
-        while ((r = dw_conn_from_fd_with(&e.client, fd[0], &o)) == DW_E_NO_MEMORY)
-            errors++;
-        expect_code(r, 0);
-        exchange(&e, &w, &errors);
-        bool failed = f.asked >= fail_at;
-        ends_close(&e);
-        assert_int_equal(f.live, 0);
-        assert_int_equal(f.mistold, 0);
-        if (!failed) {
-            assert_true(fail_at > 5);
-            dw_writer_free(&w);
-            return;
-        }
-    }
-    fail();
-}
-
-static void nothing_is_allocated_per_message(void **state)
-{
-    (void)state;
-    failing f;
-    ends e;
-    dw_message m;
-    dw_writer w;
-    static const size_t sizes[] = {10, 1000, 4096, 100000};
-    failing_init(&f, 0, false);
-    dw_options o = {.allocator = &f.allocator};
-    ends_open(&e, &o, &o);
-    ends_ready(&e);
-    dw_writer_init(&w, NULL, 0, dw_heap);
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        write_ballast(&w, sizes[i]);
-        unsigned asked = 0;
-        for (int n = 0; n < 100; n++) {
-            if (n == 10)
-                asked = f.asked;
-            expect_code(dw_send(e.client, &w, NULL), 0);
-            while (dw_receive(e.server, &m, 0) == 0)
-                dw_flush(e.client, 0);
-            expect_code(dw_receive(e.server, &m, 0), 0);
-        }
-        assert_int_equal(f.asked, asked);
-    }
-    dw_writer_free(&w);
-    ends_close(&e);
-}
-
-static void idle_buffers_are_given_back(void **state)
-{
-    (void)state;
-    failing f;
-    ends e;
-    dw_message m;
-    dw_writer w;
-    failing_init(&f, 0, false);
-    dw_options o = {.allocator = &f.allocator};
-    ends_open(&e, NULL, &o);
-    ends_ready(&e);
-    dw_writer_init(&w, NULL, 0, dw_heap);
-    write_ballast(&w, 100000);
-    expect_code(dw_send(e.client, &w, NULL), 0);
-    expect_code(dw_send(e.server, &w, NULL), 0);
-    while (dw_receive(e.server, &m, 0) == 0)
-        dw_flush(e.client, 0);
-    expect_code(dw_receive(e.server, &m, 0), 0);
-    assert_true(f.live > 1);
-    assert_in_range(dw_conn_timeout(e.server), 1, 1000);
-    expect_code(dw_receive(e.server, &m, 0), 0);
-    while (dw_receive(e.client, &m, 0) == 0)
-        dw_flush(e.server, 0);
-    expect_code(dw_receive(e.server, &m, 0), 0);
-    expect_code(dw_receive(e.server, &m, 0), 0);
-    assert_int_equal(f.live, 1);
-    assert_int_equal(dw_conn_timeout(e.server), -1);
-    dw_writer_free(&w);
-    ends_close(&e);
-}
-
 /* -- Loops ------------------------------------------------------------------------------ */
 
 static void loops_are_told_when(void **state)
@@ -739,9 +616,6 @@ int main(void)
         cmocka_unit_test(first_write_has_it_all),
         cmocka_unit_test(writing_to_the_gone_is_an_error),
         cmocka_unit_test(timeouts_are_kept),
-        cmocka_unit_test(memory_fails_by_turns),
-        cmocka_unit_test(nothing_is_allocated_per_message),
-        cmocka_unit_test(idle_buffers_are_given_back),
         cmocka_unit_test(loops_are_told_when),
         cmocka_unit_test(level_triggered_loops_read_once),
     };
