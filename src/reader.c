@@ -32,6 +32,8 @@ void dw_reader_init(dw_reader *r, const dw_message *m)
     if (m->fault.code) {
         dw_reader_fail(r, m->fault.code, m->fault.at);
         r->fault = m->fault;
+    } else if (!m->bytes) {
+        dw_reader_fail(r, DW_E_STATE, 0); /* none was parsed, or it has been freed */
     }
 }
 
@@ -39,7 +41,8 @@ void dw_reader_init_body(dw_reader *r, const char *signature, const void *body, 
                          char order)
 {
     bool known = order == 0 || order == DW_LITTLE || order == DW_BIG;
-    dw_reader_start(r, signature, body, 0, len, known && order && order != DW_NATIVE);
+    /* An empty body may be NULL, to which not even 0 can be added. */
+    dw_reader_start(r, signature, body ? body : "", 0, len, known && order && order != DW_NATIVE);
     int e = 0;
     if (!known || !signature || (!body && len))
         e = DW_E_ARGUMENT;

@@ -391,6 +391,9 @@ static void copies_stand_alone(void **state)
         assert_int_equal(dw_reader_finish(&r), 0);
         dw_message_free(&copy, dw_heap);
         assert_null(copy.bytes);
+        dw_reader_init(&r, &copy);
+        assert_int_equal(dw_get_string(&r).n, 0);
+        assert_int_equal(dw_reader_finish(&r), DW_E_STATE);
         text_free(&bytes);
     }
 }

@@ -76,6 +76,27 @@ static void refuses_missing_bytes(void **state)
     same("g", DW_E_BOUNDS, 1, "ff 79 00");
 }
 
+/* The same where there is no block at all. */
+static void refuses_no_bytes(void **state)
+{
+    (void)state;
+    static const char *const signatures[] = {"y", "s", "g", "v", "at", "(y)", "((t))"};
+    dw_reader r;
+    for (size_t i = 0; i < sizeof signatures / sizeof *signatures; i++) {
+        dw_reader_init_body(&r, signatures[i], NULL, 0, 0);
+        assert_int_equal(dw_reader_finish(&r), DW_E_BOUNDS);
+    }
+    dw_reader_init_body(&r, "(y)", NULL, 0, 0);
+    dw_enter_struct(&r);
+    assert_int_equal(dw_get_byte(&r), 0);
+    dw_leave_struct(&r);
+    assert_int_equal(dw_reader_finish(&r), DW_E_BOUNDS);
+    dw_reader_init_body(&r, "", NULL, 0, 0);
+    assert_int_equal(dw_reader_finish(&r), 0);
+    dw_reader_init_body(&r, "y", NULL, 1, 0);
+    assert_int_equal(dw_reader_finish(&r), DW_E_ARGUMENT);
+}
+
 static void refuses_bytes_left(void **state)
 {
     (void)state;
@@ -390,6 +411,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(refuses_missing_bytes),
+        cmocka_unit_test(refuses_no_bytes),
         cmocka_unit_test(refuses_bytes_left),
         cmocka_unit_test(refuses_wrong_array_lengths),
         cmocka_unit_test(refuses_padding),

@@ -57,14 +57,16 @@ typedef struct dw_reader {
 } dw_reader;
 
 /* Starts reading the body of a message that dw_message_parse or dw_receive
- * filled in. Of one that could not be parsed nothing can be read. */
+ * filled in. Of one that could not be parsed nothing can be read: its error is
+ * the reader's. (DW_E_STATE for one that is all zeros, as after dw_message_free.) */
 DW_API void dw_reader_init(dw_reader *r, const struct dw_message *m);
 
 /* Starts reading a bare body: len bytes of that signature, which must be
  * NUL-terminated, in that byte order (DW_LITTLE, DW_BIG, or 0 for that of the
- * machine); both must stay for as long as they are read. Alignment counts from
- * the first byte. unix fds may have any index. A signature that is not valid
- * is the reader's first error. */
+ * machine); both must stay for as long as they are read. body may be NULL where
+ * len is 0. Alignment counts from the first byte. unix fds may have any index. A
+ * signature that is not valid is the reader's first error, as is one of these
+ * arguments (DW_E_ARGUMENT; DW_E_LIMIT where len is over 128 MiB). */
 DW_API void dw_reader_init_body(dw_reader *r, const char *signature, const void *body, size_t len,
                                 char order);
 
