@@ -51,7 +51,7 @@ static void pop(dw_reader *r)
 
 /* Leaves the innermost array or variant, if it is of this kind and nothing in it
  * is still open, skipping what is left of it. */
-static void leave(dw_reader *r, char kind)
+DW_INLINE void leave(dw_reader *r, char kind)
 {
     const dw_reader_frame *f = &r->frames[r->level];
     if (DW_UNLIKELY(f->kind != kind || f->depth != r->depth))
@@ -119,8 +119,6 @@ void dw_leave_array(dw_reader *r)
 /* Checks those fixed types that not every bit pattern fits. */
 static void check_elements(dw_reader *r, char code, const uint8_t *p, size_t n)
 {
-    if (code != 'b' && code != 'h')
-        return;
     uint32_t limit = code == 'b' ? 2 : r->n_fds;
     if (limit == UINT32_MAX)
         return;
@@ -133,33 +131,40 @@ static void check_elements(dw_reader *r, char code, const uint8_t *p, size_t n)
     }
 }
 
-const uint8_t *dw_reader_take_array(dw_reader *r, char code, size_t *n)
+DW_INLINE const uint8_t *take_array(dw_reader *r, char code, size_t *n)
 {
-    size_t size = dw_traits(code)->size;
+    const size_t size = dw_traits(code)->size;
     *n = 0;
     if (!may_enter(r, 'a'))
         return NULL;
-    if (!size || r->type[1] != code) {
+    if (DW_UNLIKELY(!size || r->type[1] != code)) {
         dw_reader_fail(r, size ? DW_E_TYPE : DW_E_ARGUMENT, r->at);
         return NULL;
     }
-    size_t len = array_head(r, code);
-    const uint8_t *p = dw_reader_take(r, 1, len);
-    if (p)
-        check_elements(r, code, p, len / size);
-    if (r->fault.code)
+    const size_t len = array_head(r, code);
+    const size_t count = len >> ((size > 1) + (size > 2) + (size > 4)); /* no division */
+    if ((code == 'b' || code == 'h') && count)
+        check_elements(r, code, r->bytes + r->at, count);
+    if (DW_UNLIKELY(r->fault.code))
         return NULL;
-    *n = len / size;
+    const uint8_t *p = r->bytes + r->at;
+    *n = count;
+    r->at += len;
     r->type++;
     dw_reader_step(r);
     return p;
+}
+
+const uint8_t *dw_reader_take_array(dw_reader *r, char code, size_t *n)
+{
+    return take_array(r, code, n);
 }
 
 const void *dw_get_array(dw_reader *r, char code, size_t *n)
 {
     static const uint64_t none[1];
     size_t at = r->at;
-    const uint8_t *p = dw_reader_take_array(r, code, n);
+    const uint8_t *p = take_array(r, code, n);
     if (!p)
         return NULL;
     if (!*n)
@@ -176,7 +181,7 @@ const void *dw_get_array(dw_reader *r, char code, size_t *n)
 size_t dw_copy_array(dw_reader *r, char code, void *out, size_t max)
 {
     size_t n, at = r->at;
-    const uint8_t *p = dw_reader_take_array(r, code, &n);
+    const uint8_t *p = take_array(r, code, &n);
     if (!p || !n)
         return 0;
     if (n > max || !out) {
