@@ -4,25 +4,43 @@
 
 static void copy_value(dw_reader *r, dw_writer *w);
 
-/* Copies until the container of the reader ends. */
+/* An error of the one becomes the other's, before that goes on and finds one of its
+ * own. Whether there is none. */
+static bool agree(dw_reader *r, dw_writer *w)
+{
+    if (DW_UNLIKELY(r->fault.code))
+        dw_writer_fail(w, r->fault.code, 0);
+    else if (DW_UNLIKELY(dw_writer_failed(w)))
+        dw_reader_fail(r, w->fault.code, r->at);
+    return !r->fault.code;
+}
+
+/* Copies until the container of the reader, which has one open in the writer too,
+ * ends. */
 static void copy_rest(dw_reader *r, dw_writer *w)
 {
-    while (dw_more(r) && !dw_writer_failed(w))
+    agree(r, w);
+    while (dw_more(r))
         copy_value(r, w);
 }
 
 static void copy_fixed(dw_reader *r, dw_writer *w, char code)
 {
+    const size_t size = dw_traits(code)->size;
     uint64_t value = 0;
-    if (code == 'b')
-        dw_put_boolean(w, dw_get_boolean(r));
-    else if (code == 'h')
-        dw_put_unix_fd(w, dw_get_unix_fd(r));
-    else {
-        size_t size = dw_traits(code)->size;
-        dw_get_fixed_slow(r, code, &value, size);
+    dw_get_fixed_slow(r, code, &value, size);
+    if (agree(r, w))
         dw_put_fixed_slow(w, code, &value, size);
-    }
+}
+
+static void copy_group(dw_reader *r, dw_writer *w, char opening, char closing)
+{
+    dw_enter_group(r, opening);
+    agree(r, w);
+    dw_open_group(w, opening);
+    copy_rest(r, w);
+    dw_leave_group(r, closing);
+    dw_close_group(w, closing);
 }
 
 static void copy_array(dw_reader *r, dw_writer *w)
@@ -31,6 +49,7 @@ static void copy_array(dw_reader *r, dw_writer *w)
     size_t size = dw_traits(code)->size, n;
     if (!size || code == 'h') { /* each index is held against the writer's descriptors */
         dw_enter_array(r);
+        agree(r, w);
         dw_open_array(w);
         copy_rest(r, w);
         dw_leave_array(r);
@@ -54,35 +73,39 @@ static void copy_value(dw_reader *r, dw_writer *w)
     char code = dw_next_code(r);
     dw_string s;
     switch (code) {
+    case 'b': {
+        bool value = dw_get_boolean(r);
+        if (agree(r, w))
+            dw_put_boolean(w, value);
+        break;
+    }
+    case 'h': {
+        uint32_t index = dw_get_unix_fd(r);
+        if (agree(r, w))
+            dw_put_unix_fd(w, index);
+        break;
+    }
     case 's':
         s = dw_get_string(r);
-        dw_put_string_n(w, s.p, s.n);
+        if (agree(r, w))
+            dw_put_string_n(w, s.p, s.n);
         break;
     case 'o':
         s = dw_get_object_path(r);
-        dw_put_object_path_n(w, s.p, s.n);
+        if (agree(r, w))
+            dw_put_object_path_n(w, s.p, s.n);
         break;
     case 'g':
         s = dw_get_signature(r);
-        dw_put_signature_n(w, s.p, s.n);
+        if (agree(r, w))
+            dw_put_signature_n(w, s.p, s.n);
         break;
     case 'a': copy_array(r, w); break;
-    case '(':
-        dw_enter_struct(r);
-        dw_open_struct(w);
-        copy_rest(r, w);
-        dw_leave_struct(r);
-        dw_close_struct(w);
-        break;
-    case '{':
-        dw_enter_entry(r);
-        dw_open_entry(w);
-        copy_rest(r, w);
-        dw_leave_entry(r);
-        dw_close_entry(w);
-        break;
+    case '(': copy_group(r, w, '(', ')'); break;
+    case '{': copy_group(r, w, '{', '}'); break;
     case 'v':
         s = dw_enter_variant(r);
+        agree(r, w);
         dw_open_variant(w, s.p);
         copy_rest(r, w);
         dw_leave_variant(r);
@@ -90,24 +113,18 @@ static void copy_value(dw_reader *r, dw_writer *w)
         break;
     default: copy_fixed(r, w, code); break;
     }
-    if (r->fault.code)
-        dw_writer_fail(w, r->fault.code, 0);
+    agree(r, w);
 }
 
 int dw_copy(dw_reader *r, dw_writer *w)
 {
-    size_t at = r->at;
+    if (!agree(r, w))
+        return r->fault.code;
     dw_string from = dw_next_type(r->type), to = dw_next_type(w->type);
-    if (r->fault.code || dw_writer_failed(w)) {
-        /* told below */
-    } else if (!from.n || from.n != to.n || memcmp(from.p, to.p, to.n) != 0) {
-        dw_reader_fail(r, DW_E_TYPE, at);
-    } else {
+    if (from.n && from.n == to.n && memcmp(from.p, to.p, to.n) == 0)
         copy_value(r, w);
-    }
-    if (r->fault.code)
-        dw_writer_fail(w, r->fault.code, 0);
-    else if (dw_writer_failed(w))
-        dw_reader_fail(r, w->fault.code, at);
+    else if (!from.n || dw_writer_expect(w, *from.p)) /* or DW_E_STATE: nothing begun */
+        dw_reader_fail(r, DW_E_TYPE, r->at);
+    agree(r, w);
     return r->fault.code;
 }

@@ -353,10 +353,37 @@ static void copying_fails_on_both_sides(void **state)
     copy_refused("as", "06000000 01000000 ff 00", "as", DW_E_UTF8);
     copy_refused("(yt)", "01 01000000000000 {00*8}", "(yt)", DW_E_PADDING);
     copy_refused("v", "01 75 00 00 01", "v", DW_E_BOUNDS);
+    /* where what the reader returns after its error is no value for the writer */
+    copy_refused("v", "01 75", "v", DW_E_BOUNDS);
+    copy_refused("o", "01000000 2f", "o", DW_E_BOUNDS);
+    copy_refused("o", "01000000 2f 2f", "o", DW_E_UTF8);
+    copy_refused("(y(y))", "01 01 {00*6} 01", "(y(y))", DW_E_PADDING);
+    copy_refused("(yh)", "01 01 0000 00000000", "(yh)", DW_E_PADDING);
     /* an index of a descriptor that the message written does not have */
     copy_refused("h", "00000000", "h", DW_E_FDS);
     copy_refused("ah", "04000000 00000000", "ah", DW_E_FDS);
     copy_refused("v", "01 68 00 00 00000000", "v", DW_E_FDS);
+}
+
+/* What is wrong on both sides has the error of the side that came upon it first. */
+static void copying_fails_with_the_first(void **state)
+{
+    (void)state;
+    static const uint8_t bytes[] = {1, 'y', 0, 7, 1, 0, 0, 0, 0xff, 0};
+    dw_reader r;
+    dw_writer w;
+    dw_reader_init_body(&r, "(vs)", bytes, sizeof bytes, DW_LITTLE);
+    dw_writer_init(&w, NULL, 0, dw_heap);
+    dw_begin_body(&w, "v", 0);
+    for (unsigned i = 1; i < DW_MAX_DEPTH; i++)
+        dw_open_variant(&w, i + 1 < DW_MAX_DEPTH ? "v" : "(vs)");
+    assert_int_equal(dw_copy(&r, &w), DW_E_DEPTH); /* of the v, before the s */
+    assert_int_equal(dw_reader_finish(&r), DW_E_DEPTH);
+    assert_int_equal(dw_finish(&w), DW_E_DEPTH);
+    dw_writer_free(&w);
+    dw_reader_init_body(&r, "y", bytes, 1, 0);
+    assert_int_equal(dw_copy(&r, &w), DW_E_STATE);
+    assert_int_equal(dw_reader_finish(&r), DW_E_STATE);
 }
 
 static void refuses_arrays_over_max(void **state)
@@ -421,6 +448,7 @@ int main(void)
         cmocka_unit_test(refuses_other_types),
         cmocka_unit_test(refuses_misuse),
         cmocka_unit_test(copying_fails_on_both_sides),
+        cmocka_unit_test(copying_fails_with_the_first),
         cmocka_unit_test(refuses_arrays_over_max),
         cmocka_unit_test(limits_lengths),
     };
