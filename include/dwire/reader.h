@@ -209,18 +209,18 @@ static inline bool dw_padding_bad(const uint8_t *p, size_t pad, size_t size)
 #endif
 }
 
-/* Where a value of fixed size lies, which is a power of two and also its alignment;
- * NULL if that is for the slow path. */
-static inline const uint8_t *dw_fixed_at(dw_reader *r, char code, size_t size)
+/* One value of fixed size, which is a power of two and also its alignment. */
+static inline void dw_get_fixed(dw_reader *r, char code, void *value, size_t size)
 {
     size_t at = (r->at + size - 1) & ~(size - 1);
     if (DW_LIKELY(*r->type == code && at + size <= r->fast &&
                   !dw_padding_bad(r->bytes + r->at, at - r->at, size))) {
+        memcpy(value, r->bytes + at, size);
         r->at = at + size;
         dw_reader_step(r);
-        return r->bytes + at;
+    } else {
+        dw_get_fixed_slow(r, code, value, size);
     }
-    return NULL;
 }
 
 DW_API dw_string dw_get_string_slow(dw_reader *r);
@@ -314,14 +314,9 @@ static inline void dw_leave_entry(dw_reader *r)
 #define DW_GET_FIXED(name, type, code)                                                             \
     static inline type dw_get_##name(dw_reader *r)                                                 \
     {                                                                                              \
-        type value, odd; /* apart, so that the one can stay in a register */                       \
-        const uint8_t *p = dw_fixed_at(r, code, sizeof value);                                     \
-        if (DW_LIKELY(p != NULL)) {                                                                \
-            memcpy(&value, p, sizeof value);                                                       \
-            return value;                                                                          \
-        }                                                                                          \
-        dw_get_fixed_slow(r, code, &odd, sizeof odd);                                              \
-        return odd;                                                                                \
+        type value;                                                                                \
+        dw_get_fixed(r, code, &value, sizeof value);                                               \
+        return value;                                                                              \
     }                                                                                              \
     DW_GET_ARRAY(name, type, code)
 
@@ -344,11 +339,7 @@ DW_API bool dw_boolean_slow(dw_reader *r, uint32_t wire);
 static inline bool dw_get_boolean(dw_reader *r)
 {
     uint32_t wire;
-    const uint8_t *p = dw_fixed_at(r, 'b', sizeof wire);
-    if (DW_LIKELY(p != NULL))
-        memcpy(&wire, p, sizeof wire);
-    else
-        dw_get_fixed_slow(r, 'b', &wire, sizeof wire);
+    dw_get_fixed(r, 'b', &wire, sizeof wire);
     return wire != 0 && (DW_LIKELY(wire == 1) || dw_boolean_slow(r, wire));
 }
 
