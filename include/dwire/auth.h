@@ -11,7 +11,7 @@
  *         ... receive ...
  *         r = dw_auth_take(&a, in, len, &used);
  *         if (r != 0)                         1: in + used is the first message
- *             break;
+ *             break;                          once the rest of the output is sent
  *     }
  *
  * Mechanisms: EXTERNAL, and ANONYMOUS where a flag asks for it. */
@@ -87,7 +87,8 @@ DW_API void dw_auth_server_init(dw_auth *a, unsigned flags, const char *guid, in
  *   DW_E_PROTOCOL  the peer said what is not allowed there
  *   DW_E_GUID      the server is another than the one asked for
  *   DW_E_LIMIT     a line too long, or too many of them
- * After an error it says the same again. Output may be left to send then. */
+ * After 1 or an error it says the same again. Also then there may be output that
+ * is to be sent before anything else: the last answers, or the client's BEGIN. */
 DW_API int dw_auth_take(dw_auth *a, const void *bytes, size_t len, size_t *used);
 
 /* What is to be sent, *len bytes; and that n of them have been. A view that

@@ -83,8 +83,8 @@ typedef struct dw_fault {
 /* -- Views ----------------------------------------------------------------
  *
  * A view points to bytes that something else owns; the function that hands it
- * out says for how long. The strings that dwire hands out are followed by a
- * NUL, which n does not count. */
+ * out says for how long. Strings out of a message are followed by a NUL, which
+ * n does not count; a part of a text (dw_next_type, dw_address) is not. */
 
 typedef struct dw_string {
     const char *p;

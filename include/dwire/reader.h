@@ -74,7 +74,9 @@ DW_API void dw_reader_init_body(dw_reader *r, const char *signature, const void 
  * containers too. Returns 0 if the whole body is valid, else the first error:
  *   DW_E_TYPE     a getter asked for another type than is there
  *   DW_E_STATE    a leave without its enter
- *   DW_E_BOUNDS   a length that does not fit, bytes missing or left over
+ *   DW_E_BOUNDS   a length that does not fit, bytes missing or left over; also
+ *                 a getter behind the last element of an array
+ *   DW_E_NO_ROOM, DW_E_ARGUMENT  of dw_copy_array and its kin
  *   DW_E_PADDING, DW_E_BOOLEAN, DW_E_UTF8, DW_E_PATH, DW_E_SIGNATURE,
  *   DW_E_DEPTH, DW_E_LIMIT, DW_E_FDS, and DW_E_VIEW from the array views. */
 DW_API int dw_reader_finish(dw_reader *r);

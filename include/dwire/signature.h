@@ -1,7 +1,7 @@
 /* signature.h - signatures: check them, walk them, and the size and alignment
  * of each type. Pure functions over text; nothing here blocks or allocates.
  * Specification: "Type System", "Valid Signatures", "Summary of D-Bus
- * Marshaling". */
+ * marshalling". */
 
 #ifndef DWIRE_SIGNATURE_H
 #define DWIRE_SIGNATURE_H

@@ -99,9 +99,12 @@ DW_API void dw_begin_body(dw_writer *w, const char *signature, char order);
 
 /* Ends the message or body: all values there, all containers closed. Returns
  * 0, or the error that came first on the way:
- *   DW_E_NO_ROOM    the buffer is too small; dw_writer_size tells the need
+ *   DW_E_NO_ROOM    the buffer is too small, and nothing else is wrong: any
+ *                   other error, before it or after, goes first.
+ *                   dw_writer_size tells the need
  *   DW_E_NO_MEMORY  the allocator gave nothing
- *   DW_E_STATE      an open container, or nothing was begun
+ *   DW_E_STATE      a container left open, or closed that is not the innermost;
+ *                   a value or a finish before a begin, a value after the finish
  *   DW_E_TYPE       a value of another type than the signature asks for, one
  *                   too many, or (found here) one too few
  *   DW_E_LIMIT, DW_E_DEPTH, and what the checks of the values say.
