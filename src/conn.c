@@ -165,7 +165,9 @@ int dw_conn_timeout(const dw_conn *c)
         ms = left <= 0 ? 0 : (left + 999999) / 1000000;
         ms = ms < INT_MAX ? ms : INT_MAX;
     }
-    if ((dw_bytes_idle(&c->in) || dw_bytes_idle(&c->out)) && (ms < 0 || ms > REST_MS))
+    bool idle = dw_bytes_idle(&c->in) || dw_bytes_idle(&c->out) || dw_bytes_idle(&c->kept) ||
+                dw_calls_idle(c);
+    if (idle && (ms < 0 || ms > REST_MS))
         ms = REST_MS;
     return (int)ms;
 }

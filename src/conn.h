@@ -257,8 +257,17 @@ void dw_conn_drop_lent(dw_conn *c);
 /* Room for one more call; false without memory. */
 bool dw_calls_reserve(dw_conn *c);
 
+/* Whether there is a table that nothing is in. */
+bool dw_calls_idle(const dw_conn *c);
+
+/* Whether this serial may yet be answered. */
+bool dw_calls_hold(const dw_conn *c, uint32_t serial);
+
 /* Notes a call; there is room. done NULL: the answer is to be dropped. */
 void dw_calls_add(dw_conn *c, uint32_t serial, int64_t deadline, dw_reply_fn *done, void *context);
+
+/* Takes it out again, if it is there. */
+void dw_calls_forget(dw_conn *c, uint32_t serial);
 
 /* Whether a message answers a call in flight. If so its end has been told. */
 bool dw_calls_answer(dw_conn *c, dw_message *m);

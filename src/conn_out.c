@@ -332,6 +332,16 @@ static bool fits(const dw_conn *c, size_t len)
     return queued == 0 || (queued < c->out_limit && len <= c->out_limit - queued);
 }
 
+/* Not one that a call in flight has, which may be so once they have wrapped. */
+static uint32_t next_serial(const dw_conn *c)
+{
+    uint32_t serial = c->serial;
+    do
+        serial = serial + 1 != 0 ? serial + 1 : 1;
+    while (c->calls != NULL && dw_calls_hold(c, serial));
+    return serial;
+}
+
 static int send_message(dw_conn *c, dw_writer *w, uint32_t *serial, bool write)
 {
     extra x;
@@ -348,7 +358,7 @@ static int send_message(dw_conn *c, dw_writer *w, uint32_t *serial, bool write)
     }
     if (!reserve(c, &x))
         return DW_E_NO_MEMORY;
-    uint32_t next = c->serial + 1 != 0 ? c->serial + 1 : 1;
+    const uint32_t next = next_serial(c);
     dw_store32_order(w->buffer + 8, next, w->swap);
     if (write)
         push(c, &x);

@@ -12,14 +12,18 @@
 
 /* -- Waiting -------------------------------------------------------------------- */
 
+/* Nothing is lent then: what had been handed out is done with. */
 static void rest(dw_conn *c)
 {
-    dw_bytes_rest(&c->in, !c->stirred, c->allocator);
-    dw_bytes_rest(&c->out, !c->stirred, c->allocator);
-    dw_bytes_rest(&c->out_marks, !c->stirred, c->allocator);
-    dw_bytes_rest(&c->kept, !c->stirred, c->allocator);
-    if (!c->stirred)
+    const bool silent = !c->stirred;
+    dw_bytes *const all[] = {&c->in,  &c->in_fds,    &c->kept,   &c->kept_fds,
+                             &c->out, &c->out_marks, &c->out_fds};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        dw_bytes_rest(all[i], silent, c->allocator);
+    if (silent)
         dw_conn_forget(c);
+    if (silent && dw_calls_idle(c))
+        dw_calls_free(c);
     c->stirred = false;
 }
 
@@ -257,9 +261,10 @@ int dw_call(dw_conn *c, dw_writer *w, dw_message *reply, int timeout_ms)
     r = dw_send(c, w, &serial);
     if (r != 0)
         return r;
+    dw_calls_add(c, serial, INT64_MAX, NULL, NULL);
     r = await_answer(c, serial, reply, timeout_ms);
-    if (r != 0 && r != DW_E_REPLY && c->in_error == 0)
-        dw_calls_add(c, serial, INT64_MAX, NULL, NULL);
+    if (r == 0 || r == DW_E_REPLY) /* else it is dropped if it comes later */
+        dw_calls_forget(c, serial);
     return dw_conn_said(c, r);
 }
 

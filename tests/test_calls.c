@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "../src/conn.h" /* to wind the serials on */
 #include "dwire/connection.h"
 #include "support/ends.h"
 #include "support/failing.h"
@@ -249,6 +250,54 @@ static void forgets_the_oldest_late_calls(void **state)
     }
     assert_int_equal(unclaimed, LATE - REMEMBERED);
     assert_int_equal(o.told, LATE);
+    ends_close(&e);
+}
+
+/* However many calls run out of time at once, each is told. */
+static void all_late_calls_are_told(void **state)
+{
+    (void)state;
+    enum { LATE = 100000 };
+    ends e;
+    dw_message m;
+    outcome o = {0};
+    dw_options options = {.flags = DW_CONN_NO_AUTH};
+    ends_open(&e, &options, &options);
+    for (uint32_t i = 0; i < LATE; i++)
+        start_call(e.client, i, 0, &o, NULL);
+    expect_code(dw_receive(e.client, &m, 0), 0);
+    assert_int_equal(o.told, LATE);
+    expect_code(o.code, DW_E_TIMEOUT);
+    ends_close(&e);
+}
+
+/* A serial that comes again after 2^32 messages, while calls of old wait. */
+static void serials_in_flight_are_passed_over(void **state)
+{
+    (void)state;
+    ends e;
+    dw_message m;
+    outcome o[3] = {{0}};
+    uint32_t serial[3];
+    ends_open(&e, NULL, NULL);
+    ends_ready(&e);
+    start_call(e.client, 10, DW_TIMEOUT_NONE, &o[0], &serial[0]);
+    start_call(e.client, 20, 0, &o[1], &serial[1]);
+    expect_code(dw_receive(e.client, &m, 0), 0);
+    e.client->serial = serial[0] - 1;
+    start_call(e.client, 30, DW_TIMEOUT_NONE, &o[2], &serial[2]);
+    assert_int_equal(serial[2], serial[1] + 1);
+    for (uint32_t i = 0; i < 3; i++) {
+        expect_code(dw_receive(e.server, &m, 0), 1);
+        assert_int_equal(m.serial, serial[i]);
+        answer_call(e.server, &m, value_of(&m));
+    }
+    expect_code(dw_receive(e.client, &m, 0), 0);
+    expect_code(o[1].code, DW_E_TIMEOUT);
+    for (uint32_t i = 0; i < 3; i++) {
+        assert_int_equal(o[i].told, 1);
+        assert_int_equal(o[i].value, i == 1 ? 0 : 10 * (i + 1));
+    }
     ends_close(&e);
 }
 
@@ -501,6 +550,8 @@ int main(void)
         cmocka_unit_test(answers_come_in_any_order),
         cmocka_unit_test(each_call_has_its_timeout),
         cmocka_unit_test(forgets_the_oldest_late_calls),
+        cmocka_unit_test(all_late_calls_are_told),
+        cmocka_unit_test(serials_in_flight_are_passed_over),
         cmocka_unit_test(cancelled_calls_are_not_told),
         cmocka_unit_test(calls_end_with_the_connection),
         cmocka_unit_test(callbacks_may_close),

@@ -255,12 +255,56 @@ static void idle_buffers_are_given_back(void **state)
     ends_close(&e);
 }
 
+/* Not only buffers: what calls, kept messages and descriptors took is given back. */
+static void idle_connections_are_small(void **state)
+{
+    (void)state;
+    failing f;
+    ends e;
+    dw_message m;
+    dw_writer w;
+    unsigned answered = 0;
+    failing_init(&f, 0, false);
+    dw_options o = {.allocator = &f.allocator};
+    ends_open(&e, &o, NULL);
+    ends_ready(&e);
+    dw_writer_init(&w, NULL, 0, dw_heap);
+    for (uint32_t n = 1; n <= 50; n++) {
+        write_call(&w, "Ask", n);
+        expect_code(dw_start_call(e.client, &w, 1000, note_answer, &answered, NULL), 0);
+        expect_code(dw_receive(e.server, &m, 0), 1);
+        answer_call(e.server, &m, n);
+    }
+    write_load(&w, &(load){.len = 10, .fd = true}, true);
+    expect_code(dw_send(e.client, &w, NULL), 0);
+    expect_code(dw_send(e.server, &w, NULL), 0);
+    m = (dw_message){.type = DW_METHOD_CALL, .serial = 52};
+    answer_call(e.server, &m, 1); /* ahead of the call */
+    write_call(&w, "Ask", 0);
+    expect_code(dw_call(e.client, &w, &m, DW_TIMEOUT_DEFAULT), 0);
+    while (dw_receive(e.client, &m, 0) > 0)
+        ;
+    assert_int_equal(answered, 50);
+    assert_true(f.live > 1);
+    for (int turns = 0; dw_conn_timeout(e.client) != -1; turns++) {
+        assert_in_range(turns, 0, 3);
+        assert_in_range(dw_conn_timeout(e.client), 1, 1000);
+        expect_code(dw_receive(e.client, &m, 0), 0);
+    }
+    assert_int_equal(f.live, 1);
+    dw_writer_free(&w);
+    ends_close(&e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_fails_by_turns),        cmocka_unit_test(one_way_allocates_nothing),
-        cmocka_unit_test(round_trips_allocate_nothing), cmocka_unit_test(calls_allocate_nothing),
+        cmocka_unit_test(memory_fails_by_turns),
+        cmocka_unit_test(one_way_allocates_nothing),
+        cmocka_unit_test(round_trips_allocate_nothing),
+        cmocka_unit_test(calls_allocate_nothing),
         cmocka_unit_test(idle_buffers_are_given_back),
+        cmocka_unit_test(idle_connections_are_small),
     };
     return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
 }
