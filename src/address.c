@@ -12,6 +12,8 @@
 #include <sys/auxv.h>
 #endif
 
+#include "wire.h"
+
 /* Text that grows into a buffer of a fixed size and is counted on when that is full. */
 struct sink {
     char *out;
@@ -47,17 +49,6 @@ static bool optionally_escaped(char c)
            (c && strchr("-_/.\\*", c));
 }
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
 static void put_escaped(struct sink *s, const char *p, size_t n)
 {
     static const char digits[] = "0123456789abcdef";
@@ -83,7 +74,7 @@ static const char *put_unescaped(struct sink *s, const char *p, const char *end)
             continue;
         }
         /* What ends a value is no digit, so this does not look behind it. */
-        int high = hex_digit(p[1]), low = high < 0 ? high : hex_digit(p[2]);
+        int high = dw_hex_digit(p[1]), low = high < 0 ? high : dw_hex_digit(p[2]);
         if (low < 0)
             return p;
         put(s, (char)(high << 4 | low));

@@ -99,22 +99,13 @@ static enum command parse_line(dw_string line, dw_string *args)
     return UNKNOWN;
 }
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 /* Decodes s in place. */
 static bool decode_hex(dw_string *s, char *out)
 {
     if (s->n % 2 != 0)
         return false;
     for (size_t i = 0; i < s->n / 2; i++) {
-        int high = hex_digit(s->p[2 * i]), low = hex_digit(s->p[2 * i + 1]);
+        int high = dw_hex_digit(s->p[2 * i]), low = dw_hex_digit(s->p[2 * i + 1]);
         if (high < 0 || low < 0)
             return false;
         out[i] = (char)(high << 4 | low);
@@ -248,7 +239,7 @@ static void begin(dw_auth *a)
 
 static bool same_digits(const char *a, const char *b)
 {
-    while (*a != 0 && *b != 0 && hex_digit(*a) == hex_digit(*b)) {
+    while (*a != 0 && *b != 0 && dw_hex_digit(*a) == dw_hex_digit(*b)) {
         a++;
         b++;
     }
@@ -262,7 +253,7 @@ static bool take_guid(dw_auth *a, dw_string digits)
     char guid[sizeof a->guid] = "";
     bool good = digits.n > 0 && digits.n < sizeof guid;
     for (size_t i = 0; good && i < digits.n; i++) {
-        good = hex_digit(digits.p[i]) >= 0;
+        good = dw_hex_digit(digits.p[i]) >= 0;
         guid[i] = digits.p[i];
     }
     if (!good) {

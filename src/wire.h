@@ -238,6 +238,16 @@ DW_INLINE bool dw_string_is(dw_string s, const char *text)
     return s.n == strlen(text) && memcmp(s.p, text, s.n) == 0;
 }
 
+/* The value of a hex digit, -1 for what is none. */
+DW_INLINE int dw_hex_digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
 /* -- Shared between files -------------------------------------------------- */
 
 /* signature.c: what there is to know of a type code. */
