@@ -88,17 +88,18 @@ static void *reading_open(const body *b, const uint8_t *bytes, size_t len)
 
 static void get_group(dw_reader *r, digest *d)
 {
-    d->lengths += dw_get_string(r).n;
-    d->integers += dw_get_uint64(r);
+    uint64_t integers = 0, lengths = 0;
+    lengths += dw_get_string(r).n;
+    integers += dw_get_uint64(r);
     dw_enter_struct(r);
-    d->integers += dw_get_uint64(r);
-    d->lengths += dw_get_string(r).n;
+    integers += dw_get_uint64(r);
+    lengths += dw_get_string(r).n;
     dw_leave_struct(r);
     dw_enter_array(r);
     while (dw_more(r)) {
         dw_enter_entry(r);
-        d->lengths += dw_get_string(r).n;
-        d->integers += (uint64_t)(int64_t)dw_get_int32(r);
+        lengths += dw_get_string(r).n;
+        integers += (uint64_t)(int64_t)dw_get_int32(r);
         dw_leave_entry(r);
     }
     dw_leave_array(r);
@@ -107,8 +108,10 @@ static void get_group(dw_reader *r, digest *d)
     digest_ints(d, ints, n);
     dw_enter_array(r);
     while (dw_more(r))
-        d->lengths += dw_get_string(r).n;
+        lengths += dw_get_string(r).n;
     dw_leave_array(r);
+    d->integers += integers;
+    d->lengths += lengths;
 }
 
 static bool reading_run(void *state, digest *d)
