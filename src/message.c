@@ -468,14 +468,14 @@ int dw_message_check(const dw_message *m, dw_fault *fault)
 
 int dw_message_copy(dw_message *copy, const dw_message *m, const dw_allocator *allocator)
 {
-    uint8_t *bytes = allocator->resize(allocator->context, NULL, 0, m->len);
+    uint8_t *bytes = m->len ? allocator->resize(allocator->context, NULL, 0, m->len) : NULL;
+    if (!bytes) {
+        int code = m->len ? DW_E_NO_MEMORY : DW_E_STATE;
+        *copy = (dw_message){0}; /* no views of what may not outlive it */
+        return parse_fault(copy, code, 0, 0);
+    }
     *copy = *m;
     copy->fds = NULL;
-    if (!bytes) {
-        copy->bytes = NULL;
-        copy->len = copy->body_len = 0;
-        return parse_fault(copy, DW_E_NO_MEMORY, 0, 0);
-    }
     memcpy(bytes, m->bytes, m->len);
     move_views(copy, bytes);
     return 0;

@@ -283,6 +283,8 @@ static int copy_message(const dw_allocator *allocator)
         dw_reader_init(&r, &copy);
         assert_false(dw_more(&r));
         assert_int_equal(dw_reader_finish(&r), DW_E_NO_MEMORY);
+        assert_null(copy.path.p); /* nothing of the subject's */
+        assert_null(copy.signature.p);
     }
     dw_message_free(&copy, allocator);
     dw_message_free(&copy, allocator);

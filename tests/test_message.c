@@ -394,6 +394,8 @@ static void copies_stand_alone(void **state)
         dw_reader_init(&r, &copy);
         assert_int_equal(dw_get_string(&r).n, 0);
         assert_int_equal(dw_reader_finish(&r), DW_E_STATE);
+        dw_message none;
+        assert_int_equal(dw_message_copy(&none, &copy, dw_heap), DW_E_STATE);
         text_free(&bytes);
     }
 }

@@ -143,8 +143,9 @@ DW_API int dw_message_check(const dw_message *m, dw_fault *fault);
 
 /* A copy that outlives the bytes that it came from: one block from the
  * allocator, 8-aligned, with the bytes and *copy set to view them. The
- * descriptors are not part of it (copy->fds is NULL). Returns 0 or
- * DW_E_NO_MEMORY. To be freed with dw_message_free and the same allocator. */
+ * descriptors are not part of it (copy->fds is NULL). Returns 0, DW_E_NO_MEMORY,
+ * or DW_E_STATE where *m is no message; then *copy is empty, but for its fault. To
+ * be freed with dw_message_free and the same allocator. */
 DW_API int dw_message_copy(dw_message *copy, const dw_message *m, const dw_allocator *allocator);
 DW_API void dw_message_free(dw_message *copy, const dw_allocator *allocator);
 
