@@ -120,9 +120,8 @@ void dw_get_fixed_slow(dw_reader *r, char code, void *value, size_t size)
     dw_reader_step(r);
 }
 
-bool dw_boolean_slow(dw_reader *r, uint32_t wire)
+bool dw_refuse_boolean(dw_reader *r)
 {
-    (void)wire;
     dw_reader_fail(r, DW_E_BOOLEAN, r->at - 4);
     return false;
 }

@@ -335,14 +335,14 @@ DW_GET_ARRAY(unix_fd, uint32_t, 'h')
 #undef DW_GET_FIXED
 #undef DW_GET_ARRAY
 
-/* Turns the reader's value, which is not 0, into an error if it is not 1. */
-DW_API bool dw_boolean_slow(dw_reader *r, uint32_t wire);
+/* The boolean just read is neither 0 nor 1: makes that the reader's error. False. */
+DW_API bool dw_refuse_boolean(dw_reader *r);
 
 static inline bool dw_get_boolean(dw_reader *r)
 {
     uint32_t wire;
     dw_get_fixed(r, 'b', &wire, sizeof wire);
-    return wire != 0 && (DW_LIKELY(wire == 1) || dw_boolean_slow(r, wire));
+    return wire != 0 && (DW_LIKELY(wire == 1) || dw_refuse_boolean(r));
 }
 
 static inline bool dw_more(const dw_reader *r)
