@@ -18,7 +18,7 @@ DW_INLINE bool may_enter(dw_reader *r, char code)
 
 /* Enters an array or variant. What comes next starts at type and, in an array,
  * again whenever it has come to wrap; resume is where the signature goes on. */
-static void push(dw_reader *r, char kind, const char *type, const char *wrap, const char *resume)
+DW_INLINE void push(dw_reader *r, char kind, const char *type, const char *wrap, const char *resume)
 {
     dw_reader_frame *f = &r->frames[++r->level];
     f->element = r->element;
@@ -33,13 +33,13 @@ static void push(dw_reader *r, char kind, const char *type, const char *wrap, co
 }
 
 /* Sets where what may be read ends. */
-static void set_end(dw_reader *r, size_t end)
+DW_INLINE void set_end(dw_reader *r, size_t end)
 {
     r->end = end;
     r->fast = r->swap ? 0 : end;
 }
 
-static void pop(dw_reader *r)
+DW_INLINE void pop(dw_reader *r)
 {
     const dw_reader_frame *f = &r->frames[r->level--];
     r->depth--;
@@ -51,10 +51,10 @@ static void pop(dw_reader *r)
 
 /* Leaves the innermost array or variant, if it is of this kind and nothing in it
  * is still open, skipping what is left of it. */
-DW_INLINE void leave(dw_reader *r, char kind)
+static DW_NOINLINE void leave(dw_reader *r, char kind)
 {
     const dw_reader_frame *f = &r->frames[r->level];
-    if (DW_UNLIKELY(f->kind != kind || f->depth != r->depth))
+    if (f->kind != kind || f->depth != r->depth)
         dw_reader_fail(r, DW_E_STATE, r->at);
     while (dw_more(r))
         dw_skip(r);
@@ -64,9 +64,27 @@ DW_INLINE void leave(dw_reader *r, char kind)
 
 /* -- Arrays --------------------------------------------------------------- */
 
-/* Takes an array's length and the padding after it, step by step, to tell what is
- * wrong. Returns 0 after an error. */
-static DW_NOINLINE size_t array_head_slow(dw_reader *r, char code)
+/* Whether an array whose element has this code comes next, may be entered, and
+ * starts well; and then where its elements start and the bytes that they take. The
+ * padding after the length is 0 or 4 bytes. Nothing is taken yet: what is wrong, if
+ * something is, the slow paths find out step by step. */
+DW_INLINE bool good_array(const dw_reader *r, char code, size_t *first, size_t *len)
+{
+    const dw_type_traits *element = dw_traits(code);
+    const size_t at = dw_align(r->at, 4);
+    *first = dw_align(at + 4, element->align);
+    if (DW_UNLIKELY(*r->type != 'a' || r->depth == DW_MAX_DEPTH || *first > r->end))
+        return false;
+    *len = dw_load32_order(r->bytes + at, r->swap);
+    const uint32_t padding = dw_load32(r->bytes + *first - 4); /* or the length again */
+    const size_t rest = element->size ? *len & (element->size - 1u) : 0;
+    return DW_LIKELY(*len <= r->end - *first && *len <= DW_MAX_ARRAY && rest == 0 &&
+                     (*first == at + 4 || padding == 0) &&
+                     !dw_padding_bad(r->bytes + r->at, at - r->at, 4));
+}
+
+/* Takes an array's length and the padding after it. Returns 0 after an error. */
+static size_t array_head(dw_reader *r, char code)
 {
     const dw_type_traits *element = dw_traits(code);
     size_t len_at = dw_align(r->at, 4);
@@ -79,41 +97,37 @@ static DW_NOINLINE size_t array_head_slow(dw_reader *r, char code)
     return r->fault.code ? 0 : len;
 }
 
-/* The same, all at once. The padding after the length is 0 or 4 bytes. */
-DW_INLINE size_t array_head(dw_reader *r, char code)
+/* The array's length and padding have been taken. */
+DW_INLINE size_t enter(dw_reader *r, size_t len)
 {
-    const dw_type_traits *element = dw_traits(code);
-    const size_t at = dw_align(r->at, 4), first = dw_align(at + 4, element->align);
-    if (DW_UNLIKELY(first > r->end))
-        return array_head_slow(r, code);
-    const uint8_t *p = r->bytes + at;
-    const size_t len = dw_load32_order(p, r->swap);
-    const uint32_t padding = dw_load32(r->bytes + first - 4); /* or the length again */
-    const size_t rest = element->size ? len & (element->size - 1u) : 0;
-    if (DW_UNLIKELY(len > r->end - first || len > DW_MAX_ARRAY || rest ||
-                    (first != at + 4 && padding) ||
-                    dw_padding_bad(r->bytes + r->at, at - r->at, 4)))
-        return array_head_slow(r, code);
-    r->at = first;
-    return len;
-}
-
-size_t dw_enter_array(dw_reader *r)
-{
-    if (!may_enter(r, 'a'))
-        return 0;
     const char *element = r->type + 1, *end = dw_type_end(element);
-    size_t len = array_head(r, *element);
-    if (DW_UNLIKELY(r->fault.code))
-        return 0;
     push(r, 'a', element, end, end);
     set_end(r, r->at + len);
     return len;
 }
 
+static DW_NOINLINE size_t enter_array_slow(dw_reader *r)
+{
+    size_t len = may_enter(r, 'a') ? array_head(r, r->type[1]) : 0;
+    return r->fault.code ? 0 : enter(r, len);
+}
+
+size_t dw_enter_array(dw_reader *r)
+{
+    size_t first, len;
+    if (DW_UNLIKELY(!*r->type || !good_array(r, r->type[1], &first, &len)))
+        return enter_array_slow(r);
+    r->at = first;
+    return enter(r, len);
+}
+
+/* Where type is that of an element, only the array itself is open. */
 void dw_leave_array(dw_reader *r)
 {
-    leave(r, 'a');
+    if (DW_LIKELY(r->type == r->element && r->at == r->end))
+        pop(r);
+    else
+        leave(r, 'a');
 }
 
 /* Checks those fixed types that not every bit pattern fits. */
@@ -131,40 +145,34 @@ static void check_elements(dw_reader *r, char code, const uint8_t *p, size_t n)
     }
 }
 
-DW_INLINE const uint8_t *take_array(dw_reader *r, char code, size_t *n)
+const uint8_t *dw_reader_take_array(dw_reader *r, char code, size_t *n)
 {
     const size_t size = dw_traits(code)->size;
     *n = 0;
     if (!may_enter(r, 'a'))
         return NULL;
-    if (DW_UNLIKELY(!size || r->type[1] != code)) {
+    if (!size || r->type[1] != code) {
         dw_reader_fail(r, size ? DW_E_TYPE : DW_E_ARGUMENT, r->at);
         return NULL;
     }
     const size_t len = array_head(r, code);
-    const size_t count = len >> ((size > 1) + (size > 2) + (size > 4)); /* no division */
-    if ((code == 'b' || code == 'h') && count)
-        check_elements(r, code, r->bytes + r->at, count);
-    if (DW_UNLIKELY(r->fault.code))
+    if (len && (code == 'b' || code == 'h'))
+        check_elements(r, code, r->bytes + r->at, len / size);
+    if (r->fault.code)
         return NULL;
     const uint8_t *p = r->bytes + r->at;
-    *n = count;
+    *n = len / size;
     r->at += len;
     r->type++;
     dw_reader_step(r);
     return p;
 }
 
-const uint8_t *dw_reader_take_array(dw_reader *r, char code, size_t *n)
-{
-    return take_array(r, code, n);
-}
-
-const void *dw_get_array(dw_reader *r, char code, size_t *n)
+static DW_NOINLINE const void *get_array_slow(dw_reader *r, char code, size_t *n)
 {
     static const uint64_t none[1];
     size_t at = r->at;
-    const uint8_t *p = take_array(r, code, n);
+    const uint8_t *p = dw_reader_take_array(r, code, n);
     if (!p)
         return NULL;
     if (!*n)
@@ -178,10 +186,25 @@ const void *dw_get_array(dw_reader *r, char code, size_t *n)
     return p;
 }
 
+const void *dw_get_array(dw_reader *r, char code, size_t *n)
+{
+    const size_t size = dw_traits(code)->size;
+    size_t first, len;
+    if (DW_UNLIKELY(!*r->type || r->type[1] != code || !size || code == 'b' || code == 'h' ||
+                    r->swap || !good_array(r, code, &first, &len) || !len ||
+                    ((uintptr_t)(r->bytes + first) & (size - 1))))
+        return get_array_slow(r, code, n);
+    *n = len >> ((size > 1) + (size > 2) + (size > 4)); /* no division */
+    r->at = first + len;
+    r->type++;
+    dw_reader_step(r);
+    return r->bytes + first;
+}
+
 size_t dw_copy_array(dw_reader *r, char code, void *out, size_t max)
 {
     size_t n, at = r->at;
-    const uint8_t *p = take_array(r, code, &n);
+    const uint8_t *p = dw_reader_take_array(r, code, &n);
     if (!p || !n)
         return 0;
     if (n > max || !out) {

@@ -268,7 +268,13 @@ DW_INLINE const dw_type_traits *dw_traits(char code)
 /* The end of a complete type in a valid signature. */
 DW_INLINE const char *dw_type_end(const char *type)
 {
-    return dw_traits(*type)->simple ? type + 1 : type + dw_next_type(type).n;
+    int open = 0;
+    while (*type == 'a')
+        type++;
+    do
+        open += dw_traits(*type++)->nest;
+    while (open > 0);
+    return type;
 }
 
 /* message.c: copies the header of a parsed message to room, and views it there; and
