@@ -14,6 +14,8 @@
 
 #include "wire.h"
 
+#include "wire.h"
+
 /* Text that grows into a buffer of a fixed size and is counted on when that is full. */
 struct sink {
     char *out;
@@ -164,6 +166,25 @@ int dw_address_key(dw_address *a, dw_string *key, char *value, size_t size, size
         return DW_E_NO_ROOM;
     pass_key(a, end);
     return 1;
+}
+
+int dw_address_find(const dw_address *a, const char *name, char *value, size_t size, size_t *len)
+{
+    dw_address at = *a;
+    dw_string key;
+    while (at.keys < at.end) {
+        struct sink nowhere = {NULL, 0, 0}, s = {value, size, 0};
+        const char *end = parse_key(&at, &key, &nowhere);
+        if (!end)
+            return DW_E_ADDRESS;
+        if (dw_string_is(key, name)) {
+            put_unescaped(&s, key.p + key.n + 1, end);
+            *len = s.len;
+            return terminate(&s) ? 1 : DW_E_NO_ROOM;
+        }
+        pass_key(&at, end);
+    }
+    return 0;
 }
 
 static int check_keys(dw_address *a)

@@ -186,7 +186,7 @@ const char *dw_conn_name(const dw_conn *c)
 
 const char *dw_conn_guid(const dw_conn *c)
 {
-    return c->auth != NULL ? dw_auth_guid(c->auth) : c->guid;
+    return c->guid;
 }
 
 bool dw_conn_can_pass_fds(const dw_conn *c)

@@ -210,7 +210,9 @@ int dw_conn_said(const dw_conn *c, int code);
 
 int dw_conn_new_server(dw_conn **out, int fd, const dw_options *options, const char *guid);
 
-/* -- listen.c: 32 hex digits: those given, checked, or random ones. */
+/* -- listen.c: whether this is 32 hex digits; those given, checked, or random ones. */
+
+bool dw_guid_valid(const char *guid);
 
 int dw_guid(char *out, const char *given);
 

@@ -20,33 +20,22 @@ typedef struct target {
     char guid[DW_AUTH_GUID + 1];
 } target;
 
-/* Reads the keys of the current entry. Keys that are not known are no error. */
-static int read_target(dw_address *a, target *t)
+/* Reads the current entry. Keys that are not known are no error. */
+static int read_target(const dw_address *a, target *t)
 {
-    dw_string key;
-    char value[sizeof t->value];
     size_t len;
-    int r;
     *t = (target){.len = 0};
-    while ((r = dw_address_key(a, &key, value, sizeof value, &len)) > 0) {
-        bool path = dw_string_is(key, "path");
-        if (dw_string_is(key, "guid")) {
-            if (len != DW_AUTH_GUID)
-                return DW_E_ADDRESS;
-            memcpy(t->guid, value, len + 1);
-        } else if (path || dw_string_is(key, "abstract")) {
-            if (t->len > 0)
-                return DW_E_ADDRESS;
-            memcpy(t->value, value, len + 1);
-            t->len = len;
-            t->abstract = !path;
-        }
-    }
-    if (r == DW_E_NO_ROOM)
-        return DW_E_ADDRESS;
-    if (r == 0 && !dw_string_is(a->transport, "unix"))
+    if (!dw_string_is(a->transport, "unix"))
         return DW_E_UNSUPPORTED;
-    return r == 0 && t->len == 0 ? DW_E_UNSUPPORTED : r;
+    int path = dw_address_find(a, "path", t->value, sizeof t->value, &t->len);
+    int abstract = dw_address_find(a, "abstract", t->value, sizeof t->value, &t->len);
+    int guid = dw_address_find(a, "guid", t->guid, sizeof t->guid, &len);
+    if (path < 0 || abstract < 0 || (path > 0 && abstract > 0))
+        return DW_E_ADDRESS;
+    if (guid < 0 || (guid > 0 && !dw_guid_valid(t->guid)))
+        return DW_E_ADDRESS;
+    t->abstract = abstract > 0;
+    return path > 0 || abstract > 0 ? 0 : DW_E_UNSUPPORTED;
 }
 
 static int remaining_ms(int64_t deadline)
@@ -127,6 +116,7 @@ int dw_conn_new_server(dw_conn **out, int fd, const dw_options *options, const c
         return r;
     dw_conn *c = *out;
     dw_peer peer;
+    memcpy(c->guid, guid, sizeof c->guid);
     dw_socket_peer(fd, &peer);
     dw_auth_server_init(c->auth, auth_flags(c->flags), guid, peer.uid, options->admit,
                         options->context);
@@ -204,6 +194,8 @@ int dw_conn_from_fd_with(dw_conn **out, int fd, const dw_options *options)
     const dw_options *o = options != NULL ? options : &defaults;
     char guid[DW_AUTH_GUID + 1] = "";
     *out = NULL;
+    if (o->guid != NULL && !dw_guid_valid(o->guid))
+        return DW_E_ARGUMENT;
     int flags = fcntl(fd, F_GETFD);
     if (flags < 0 || fcntl(fd, F_SETFD, flags | FD_CLOEXEC) < 0)
         return DW_E_SYSTEM;

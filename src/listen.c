@@ -49,11 +49,16 @@ static int random_digits(char *out, size_t n)
     return 0;
 }
 
+bool dw_guid_valid(const char *guid)
+{
+    return strlen(guid) == DW_AUTH_GUID && strspn(guid, "0123456789abcdefABCDEF") == DW_AUTH_GUID;
+}
+
 int dw_guid(char *out, const char *given)
 {
     if (given == NULL)
         return random_digits(out, DW_AUTH_GUID);
-    if (strlen(given) != DW_AUTH_GUID || strspn(given, "0123456789abcdefABCDEF") != DW_AUTH_GUID)
+    if (!dw_guid_valid(given))
         return DW_E_ARGUMENT;
     memcpy(out, given, DW_AUTH_GUID + 1);
     return 0;
@@ -146,30 +151,28 @@ static int listen_at_runtime(dw_listener *l)
 }
 
 /* Listens at the current entry. Exactly one of the keys says where. */
-static int listen_at_entry(dw_listener *l, dw_address *a)
+static int listen_at_entry(dw_listener *l, const dw_address *a)
 {
     static const char *const where[] = {"path", "abstract", "dir", "tmpdir", "runtime"};
     enum { PATH, ABSTRACT, DIR, TMPDIR, RUNTIME, NOWHERE };
     int found = NOWHERE;
-    dw_string key;
-    char value[NAME_SIZE], place[NAME_SIZE];
-    size_t len, place_len = 0;
-    int r;
-    while ((r = dw_address_key(a, &key, value, sizeof value, &len)) > 0)
-        for (int i = 0; i < NOWHERE; i++)
-            if (dw_string_is(key, where[i])) {
-                if (found != NOWHERE)
-                    return DW_E_ADDRESS;
-                found = i;
-                place_len = len;
-                memcpy(place, value, len + 1);
-            }
-    if (r < 0)
-        return DW_E_ADDRESS;
-    if (!dw_string_is(a->transport, "unix") || found == NOWHERE)
+    char place[NAME_SIZE];
+    size_t len = 0;
+    if (!dw_string_is(a->transport, "unix"))
+        return DW_E_UNSUPPORTED;
+    for (int i = 0; i < NOWHERE; i++) {
+        int r = dw_address_find(a, where[i], place, sizeof place, &len);
+        if (r < 0 || (r > 0 && found != NOWHERE))
+            return DW_E_ADDRESS;
+        if (r > 0)
+            found = i;
+    }
+    if (found == NOWHERE)
         return DW_E_UNSUPPORTED;
     if (found == PATH || found == ABSTRACT)
-        return listen_at(l, place, place_len, found == ABSTRACT);
+        return listen_at(l, place, len, found == ABSTRACT);
+    if (strlen(place) != len) /* a NUL in the name of a folder */
+        return DW_E_ADDRESS;
     if (found != RUNTIME)
         return listen_in_folder(l, place);
     return strcmp(place, "yes") == 0 ? listen_at_runtime(l) : DW_E_ADDRESS;
@@ -252,17 +255,21 @@ int dw_listen_fd(dw_listener **out, int fd, const dw_options *options)
     struct sockaddr_un un;
     socklen_t len = sizeof un;
     *out = NULL;
-    int flags = fcntl(fd, F_GETFD);
-    if (flags < 0 || fcntl(fd, F_SETFD, flags | FD_CLOEXEC) < 0 ||
-        getsockname(fd, (struct sockaddr *)&un, &len) < 0)
+    if (getsockname(fd, (struct sockaddr *)&un, &len) < 0)
         return DW_E_SYSTEM;
     if (un.sun_family != AF_UNIX)
         return DW_E_UNSUPPORTED;
+    /* A path may fill all of its room; its NUL is counted then, but not there. */
+    size_t n = (len < sizeof un ? len : sizeof un) - offsetof(struct sockaddr_un, sun_path);
+    if (n == 0) /* listening sockets have a name */
+        return DW_E_ARGUMENT;
+    int flags = fcntl(fd, F_GETFD), status = fcntl(fd, F_GETFL);
+    if (fcntl(fd, F_SETFD, flags | FD_CLOEXEC) < 0 || fcntl(fd, F_SETFL, status | O_NONBLOCK) < 0)
+        return DW_E_SYSTEM;
     int r = new_listener(out, options);
     if (r != 0)
         return r;
-    size_t n = len - offsetof(struct sockaddr_un, sun_path);
-    bool abstract = n > 0 && un.sun_path[0] == 0;
+    bool abstract = un.sun_path[0] == 0;
     if (abstract)
         write_address(*out, un.sun_path + 1, n - 1, true);
     else

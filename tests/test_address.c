@@ -180,6 +180,37 @@ static void fits_values_into_what_there_is(void **state)
 }
 
 /* Keys that nobody asks for are passed over; the end stays the end, an error an error. */
+static void finds_keys_by_name(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *key, *value;
+        int r;
+    } rows[] = {
+        {"unix:path=/a%20b,x=1", "path", "/a b", 1},
+        {"unix:path=/a%20b,x=1", "x", "1", 1},
+        {"unix:x=1,x=2", "x", "1", 1},
+        {"unix:xy=1,x=2", "x", "2", 1},
+        {"unix:x=1", "y", "?", 0},
+        {"unix:", "x", "?", 0},
+        {"unix:y=1;unix:x=1", "x", "?", 0},
+        {"unix:long=xxxxxxxxxxxxxxxx,x=1", "x", "1", 1},
+        {"unix:x=xxxxxxxx", "x", "xxxxxxx", DW_E_NO_ROOM},
+        {"unix:y,x=1", "x", "?", DW_E_ADDRESS},
+        {"unix:y=%1,x=1", "x", "?", DW_E_ADDRESS},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        dw_address a;
+        char value[8] = "?";
+        size_t len = 99;
+        dw_address_init(&a, rows[i].text);
+        assert_int_equal(dw_address_next(&a), 1);
+        assert_int_equal(dw_address_find(&a, rows[i].key, value, sizeof value, &len), rows[i].r);
+        assert_string_equal(value, rows[i].value);
+        assert_int_equal(len, rows[i].r == DW_E_NO_ROOM ? 8 : rows[i].r > 0 ? strlen(value) : 99);
+    }
+}
+
 static void walks_entries_without_their_keys(void **state)
 {
     dw_address a;
@@ -315,6 +346,7 @@ int main(void)
         cmocka_unit_test(parses_addresses),
         cmocka_unit_test(refuses_addresses),
         cmocka_unit_test(fits_values_into_what_there_is),
+        cmocka_unit_test(finds_keys_by_name),
         cmocka_unit_test(walks_entries_without_their_keys),
         cmocka_unit_test(escapes),
         cmocka_unit_test(escapes_every_byte),

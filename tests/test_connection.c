@@ -97,6 +97,26 @@ static void guid_must_be_the_one(void **state)
     expect_code(dw_flush(e.client, 0), DW_E_GUID);
     expect_code(dw_receive(e.client, &m, 0), DW_E_GUID);
     ends_close(&e);
+    dw_conn *c;
+    client.guid = "fff";
+    expect_code(dw_conn_from_fd_with(&c, 0, &client), DW_E_ARGUMENT);
+    assert_null(c);
+}
+
+/* What is told of a connection stays where it is when the handshake ends. */
+static void guid_stays_in_its_place(void **state)
+{
+    (void)state;
+    ends e;
+    dw_options server = {.guid = GUID};
+    ends_open(&e, NULL, &server);
+    const char *guid = dw_conn_guid(e.server);
+    assert_string_equal(guid, GUID);
+    assert_string_equal(dw_conn_guid(e.client), "");
+    ends_ready(&e);
+    assert_string_equal(guid, GUID);
+    assert_ptr_equal(guid, dw_conn_guid(e.server));
+    ends_close(&e);
 }
 
 static void silent_client_is_dropped(void **state)
@@ -601,6 +621,7 @@ int main(void)
         cmocka_unit_test(handshakes_in_every_way),
         cmocka_unit_test(admits_whom_the_callback_says),
         cmocka_unit_test(guid_must_be_the_one),
+        cmocka_unit_test(guid_stays_in_its_place),
         cmocka_unit_test(silent_client_is_dropped),
         cmocka_unit_test(reads_end_anywhere),
         cmocka_unit_test(bytes_come_one_at_a_time),

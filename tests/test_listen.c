@@ -26,6 +26,10 @@
 
 static char folder[64];
 
+/* Longer than any socket's name. */
+#define TEN  "xxxxxxxxxx"
+#define LONG TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN TEN
+
 static int make_folder(void **state)
 {
     (void)state;
@@ -42,11 +46,11 @@ static int remove_folder(void **state)
 
 static const char *address_in(const char *format)
 {
-    static char address[256];
+    static char address[512];
     char *mark;
     strcpy(address, format);
     while ((mark = strstr(address, "DIR")) != NULL) {
-        char rest[256];
+        char rest[512];
         strcpy(rest, mark + 3);
         strcpy(mark, folder);
         strcat(address, rest);
@@ -94,6 +98,7 @@ static void listens_in_every_form(void **state)
         {"unix:tmpdir=DIR", "unix:path=DIR/dbus-"},
         {"unix:abstract=DIR/c", "unix:abstract=DIR/c,guid="},
         {"unix:runtime=yes", "unix:path=DIR/bus,guid="},
+        {"unix:path=DIR/e,path=DIR/f,x=" LONG, "unix:path=DIR/e,guid="},
         {"tcp:host=localhost;unix:path=DIR/none/x;unix:path=DIR/d", "unix:path=DIR/d,guid="},
     };
     unsigned before = count_descriptors();
@@ -132,6 +137,9 @@ static void refuses_what_it_cannot(void **state)
          "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
          DW_E_ADDRESS},
         {"unix:path=DIR/%00", DW_E_ADDRESS},
+        {"unix:dir=DIR%00x", DW_E_ADDRESS},
+        {"unix:runtime=yes%00", DW_E_ADDRESS},
+        {"tcp:path=DIR/a,abstract=b", DW_E_UNSUPPORTED},
         {"nonsense", DW_E_ADDRESS},
         {"unix:path=DIR/none/x", DW_E_SYSTEM},
     };
@@ -210,6 +218,36 @@ static void takes_over_listening_sockets(void **state)
     assert_int_equal(errno, EBADF);
 }
 
+/* As a service manager makes them: blocking, and with a path that fills all the
+ * room there is for one. */
+static void takes_over_what_others_made(void **state)
+{
+    (void)state;
+    dw_listener *l;
+    dw_conn *c;
+    struct sockaddr_un un = {.sun_family = AF_UNIX};
+    char path[sizeof un.sun_path + 1], address[256];
+    memset(path, 'p', sizeof path);
+    memcpy(path, address_in("DIR/"), strlen(folder) + 1);
+    path[sizeof path - 1] = 0;
+    memcpy(un.sun_path, path, sizeof un.sun_path);
+    unsigned before = count_descriptors();
+    int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+    expect_code(dw_listen_fd(&l, fd, NULL), DW_E_ARGUMENT);
+    assert_null(l);
+    assert_int_equal(bind(fd, (struct sockaddr *)&un, sizeof un), 0);
+    assert_int_equal(listen(fd, 1), 0);
+    expect_code(dw_listen_fd(&l, fd, NULL), 0);
+    snprintf(address, sizeof address, "unix:path=%s,guid=%s", path, dw_listener_guid(l));
+    assert_string_equal(dw_listener_address(l), address);
+    expect_code(dw_accept(l, &c, 0), 0);
+    expect_code(dw_accept(l, &c, 1), 0);
+    assert_true(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+    dw_listener_close(l);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(count_descriptors(), before);
+}
+
 /* -- Connecting ---------------------------------------------------------------------- */
 
 static void connecting_says_why_not(void **state)
@@ -228,6 +266,11 @@ static void connecting_says_why_not(void **state)
         {"tcp:host=x;unix:path=DIR/none", DW_E_SYSTEM, ENOENT, "No such file"},
         {"unix:path=DIR/a,abstract=b", DW_E_ADDRESS, 0, "not a valid server address"},
         {"unix:path=DIR/a,guid=123", DW_E_ADDRESS, 0, "not a valid server address"},
+        {"unix:path=DIR/none,guid=g123456789abcdef0123456789abcdef", DW_E_ADDRESS, 0,
+         "not a valid server address"},
+        {"unix:x=" LONG ",path=DIR/none,path=DIR/file", DW_E_SYSTEM, ENOENT, "No such file"},
+        {"nonce-tcp:noncefile=" LONG, DW_E_UNSUPPORTED, 0, "\"nonce-tcp\" is not supported"},
+        {"tcp:path=DIR/a,abstract=b", DW_E_UNSUPPORTED, 0, "\"tcp\" is not supported"},
         {"", DW_E_ADDRESS, 0, "not a valid server address"},
     };
     unsigned before = count_descriptors();
@@ -358,6 +401,7 @@ int main(void)
         cmocka_unit_test(refuses_what_it_cannot),
         cmocka_unit_test(socket_files_come_and_go),
         cmocka_unit_test(takes_over_listening_sockets),
+        cmocka_unit_test(takes_over_what_others_made),
         cmocka_unit_test(connecting_says_why_not),
         cmocka_unit_test(tries_all_addresses),
         cmocka_unit_test(connecting_has_a_timeout),

@@ -52,6 +52,12 @@ DW_API int dw_address_next(dw_address *a);
  * size bytes: len tells the length then too, and the key comes again. */
 DW_API int dw_address_key(dw_address *a, dw_string *key, char *value, size_t size, size_t *len);
 
+/* The value of one key of the entry, as dw_address_key has it; to be asked before
+ * that. Of several keys of this name it is the first. Returns 1, 0 where there is
+ * none (nothing is written then), DW_E_ADDRESS or DW_E_NO_ROOM. */
+DW_API int dw_address_find(const dw_address *a, const char *key, char *value, size_t size,
+                           size_t *len);
+
 /* Escapes n bytes for use as a value: all but [-0-9A-Za-z_/.\*] becomes %xx.
  * Writes at most size bytes, NUL included, and returns the length that the
  * whole has without its NUL (so a result >= size was cut short). out may be

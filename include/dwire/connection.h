@@ -73,7 +73,8 @@ typedef struct dw_options {
     /* Servers: */
     int auth_timeout_ms; /* for a client to authenticate in; 0: 30 seconds */
     int backlog;         /* clients that may wait to be accepted; 0: as many as allowed */
-    const char *guid;    /* 32 hex digits; NULL: random ones */
+    const char *guid;    /* the own one, 32 hex digits; NULL: random ones. Of a client made by
+                            dw_conn_from_fd_with: the one that its server must have; NULL: any */
     dw_admit_uid *admit; /* who may connect; NULL: the user that this process runs as */
     void *context;       /* for admit */
 } dw_options;
@@ -94,7 +95,8 @@ typedef struct dw_options {
  *   DW_E_TIMEOUT, DW_E_NO_MEMORY. Section "Server Addresses". */
 DW_API int dw_connect(dw_conn **out, const char *address, unsigned flags, int timeout_ms);
 
-/* Connects to the session or the system bus and says Hello. */
+/* Connects to the session or the system bus and says Hello. Errors as dw_connect
+ * and dw_bus_address. */
 DW_API int dw_connect_bus(dw_conn **out, dw_bus which, int timeout_ms);
 
 /* Both with options, which may be NULL and are not needed any more afterwards. */
@@ -111,7 +113,8 @@ DW_API size_t dw_connect_text(int code, const char *address, char *text, size_t 
  * socketpair, an accepted one. flags say which end (DW_CONN_SERVER), and whether
  * there is to be a handshake. The connection owns fd from then on, if it
  * returns 0; its flags are left as they are, but for close-on-exec, which is
- * set. Does not block. DW_E_SYSTEM, DW_E_NO_MEMORY. */
+ * set. Does not block. DW_E_ARGUMENT (a guid that is none), DW_E_SYSTEM,
+ * DW_E_NO_MEMORY. */
 DW_API int dw_conn_from_fd(dw_conn **out, int fd, unsigned flags);
 DW_API int dw_conn_from_fd_with(dw_conn **out, int fd, const dw_options *options);
 
@@ -264,15 +267,21 @@ typedef struct dw_listener dw_listener;
 
 /* Listens on the first of the addresses that it can: unix:path=, dir=, tmpdir=,
  * abstract= or runtime=yes. A socket file that nobody listens on any more is
- * replaced. options, which may be NULL, hold for the connections accepted; what
- * they point to must stay. *out receives the listener, or NULL. Does not block.
+ * replaced; a new one has the rights that the umask leaves. options, which may be
+ * NULL, hold for the connections accepted; what they point to must stay. *out
+ * receives the listener, or NULL. Does not block.
  *   DW_E_ADDRESS, DW_E_UNSUPPORTED, DW_E_NO_MEMORY
- *   DW_E_SYSTEM  EADDRINUSE: somebody listens there, or it is no socket
+ *   DW_E_ARGUMENT  the guid is none
+ *   DW_E_SYSTEM    EADDRINUSE: somebody listens there, or it is no socket
  * Section "Server Addresses". */
 DW_API int dw_listen(dw_listener **out, const char *address, const dw_options *options);
 
-/* Takes over a socket that listens already, as from socket activation. Its file
- * is left alone when it is closed. */
+/* Takes over a socket that listens already, as from socket activation, and makes
+ * it close-on-exec and non-blocking. Its file is left alone when it is closed.
+ * The listener owns fd from then on, if it returns 0. Does not block.
+ *   DW_E_UNSUPPORTED  it is no unix socket
+ *   DW_E_ARGUMENT     it has no name, so that it cannot be listening
+ *   DW_E_SYSTEM, DW_E_NO_MEMORY */
 DW_API int dw_listen_fd(dw_listener **out, int fd, const dw_options *options);
 
 /* Stops listening and removes the socket's file. NULL is no error. */
