@@ -39,22 +39,31 @@ static const char *stop(struct wrong *wrong, const char *at, int error)
     return NULL;
 }
 
-/* Passes over complete types that are simple, and arrays of one that is or of an
- * entry of two: most types are, and need no call. */
-DW_INLINE const char *pass_simple(const char *p, unsigned arrays)
+/* Passes over complete types that are simple, structs of such, and arrays of one or
+ * of an entry of two: most types are, and need no call. */
+DW_INLINE const char *pass_simple(const char *p, unsigned arrays, unsigned structs)
 {
     for (;;) {
-        if (dw_traits(*p)->simple)
+        if (dw_traits(*p)->simple) {
             p++;
-        else if (*p != 'a' || arrays == DW_MAX_ARRAYS)
+        } else if (*p == 'a' && arrays < DW_MAX_ARRAYS) {
+            if (dw_traits(p[1])->simple)
+                p += 2;
+            else if (p[1] == '{' && dw_traits(p[2])->simple == 2 && dw_traits(p[3])->simple &&
+                     p[4] == '}')
+                p += 5;
+            else
+                return p;
+        } else if (*p == '(' && structs < DW_MAX_STRUCTS && dw_traits(p[1])->simple) {
+            const char *end = p + 2;
+            while (dw_traits(*end)->simple)
+                end++;
+            if (*end != ')')
+                return p;
+            p = end + 1;
+        } else {
             return p;
-        else if (dw_traits(p[1])->simple)
-            p += 2;
-        else if (p[1] == '{' && dw_traits(p[2])->simple == 2 && dw_traits(p[3])->simple &&
-                 p[4] == '}')
-            p += 5;
-        else
-            return p;
+        }
     }
 }
 
@@ -73,7 +82,7 @@ static const char *pass(const char *p, unsigned arrays, unsigned structs, struct
             return stop(wrong, p, DW_E_DEPTH);
         const char *first = ++p;
         for (;;) {
-            p = pass_simple(p, arrays);
+            p = pass_simple(p, arrays, structs);
             if (*p == ')' && p > first)
                 return p + 1;
             p = pass(p, arrays, structs, wrong);
@@ -102,7 +111,7 @@ int dw_check_signature(const char *signature, size_t n, size_t *error_at)
     text[max] = '\0';
     const char *p = text, *end = text + max;
     struct wrong wrong = {end, 0};
-    for (p = pass_simple(p, 0); p < end; p = pass_simple(p, 0)) {
+    for (p = pass_simple(p, 0, 0); p < end; p = pass_simple(p, 0, 0)) {
         p = pass(p, 0, 0, &wrong);
         if (!p)
             break;
