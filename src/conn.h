@@ -161,6 +161,7 @@ struct dw_conn {
     bool busy;               /* a callback is running */
     bool doomed;             /* it closed the connection */
     bool fds_agreed, anonymous;
+    bool auth_heard; /* the peer has said all of the handshake, but we have not */
 
     dw_auth *auth; /* NULL once the handshake is through */
     int64_t auth_deadline;

@@ -18,7 +18,7 @@
 #define TRUSTED 1048576u
 
 /* Descriptors that may lie unclaimed: those of a message that is not whole, and
- * of the one behind it. */
+ * of the one behind it. As many may be kept while a call waits. */
 #define MAX_UNCLAIMED (2 * DW_MAX_FDS)
 
 static size_t count_fds(const dw_bytes *fds)
@@ -53,17 +53,20 @@ static void finish_auth(dw_conn *c)
         dw_conn_fail(c, DW_E_FDS);
 }
 
-/* Goes on with the handshake as far as what is there takes it. */
+/* Goes on with the handshake as far as what is there takes it. It is through when
+ * its last word is on its way too, or nobody is there to hear it. */
 static void advance_auth(dw_conn *c)
 {
-    size_t used;
+    size_t used, left;
     do {
         int r = dw_auth_take(c->auth, c->in.p + c->in.at, dw_bytes_len(&c->in), &used);
         c->in.at += used;
         dw_conn_push(c);
+        dw_auth_output(c->auth, &left);
+        c->auth_heard = r > 0;
         if (r < 0) {
             dw_conn_fail(c, r);
-        } else if (r > 0) {
+        } else if (r > 0 && (left == 0 || c->out_error != 0)) {
             finish_auth(c);
             dw_conn_push(c);
         }
@@ -72,7 +75,7 @@ static void advance_auth(dw_conn *c)
 
 bool dw_conn_deaf(const dw_conn *c)
 {
-    return c->auth != NULL && dw_bytes_len(&c->in) > 0;
+    return c->auth != NULL && (c->auth_heard || dw_bytes_len(&c->in) > 0);
 }
 
 /* -- Reading ---------------------------------------------------------------------- */
@@ -101,7 +104,9 @@ static bool make_room(dw_conn *c)
 static int take_arrival(dw_conn *c, const dw_arrival *arrival)
 {
     int code = 0;
-    bool expected = c->auth != NULL ? (c->flags & DW_CONN_NO_FDS) == 0 : c->fds_agreed;
+    bool expected = c->fds_agreed;
+    if (c->auth != NULL) /* a server has agreed before; a client may read both at once */
+        expected = c->auth->server ? dw_auth_fds(c->auth) : (c->flags & DW_CONN_NO_FDS) == 0;
     if (arrival->cut) {
         /* Withheld for want of free descriptors, or by a security module. */
         int probe = dw_fd_copy(c->fd);
@@ -137,6 +142,7 @@ int dw_conn_read(dw_conn *c, bool wait)
         advance_auth(c);
         return c->in_error != 0 ? c->in_error : !dw_conn_deaf(c);
     }
+    dw_conn_drop_lent(c); /* they lie where others may come now */
     if (dw_bytes_len(&c->in_fds) == 0)
         c->in_fds.at = c->in_fds.end = 0;
     if (!make_room(c))
@@ -277,7 +283,8 @@ int dw_conn_keep(dw_conn *c, const dw_message *m)
     uint64_t len = m->len;
     size_t kept = dw_bytes_len(&c->kept), size = KEPT_HEADER + dw_align(m->len, 8);
     int code = 0;
-    if (kept > 0 && (kept >= c->in_limit || size > c->in_limit - kept))
+    if (kept > 0 && (kept >= c->in_limit || size > c->in_limit - kept ||
+                     count_fds(&c->kept_fds) + c->n_lent > MAX_UNCLAIMED))
         code = DW_E_QUEUE;
     else if (!dw_bytes_reserve(&c->kept, size, FIRST_BLOCK / 16, c->allocator) ||
              !dw_bytes_reserve(&c->kept_fds, c->n_lent * sizeof(int), 64, c->allocator))

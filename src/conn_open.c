@@ -57,11 +57,13 @@ static int connect_socket(const target *t, int64_t deadline, int *out)
     int fd = dw_socket_open(ms > 0);
     if (fd < 0)
         return DW_E_SYSTEM;
-    if (ms > 0 && ms != DW_TIMEOUT_NONE)
-        dw_socket_timeout(fd, true, (int64_t)ms * 1000000);
-    do
-        r = dw_socket_connect(fd, &address);
-    while (r < 0 && errno == EINTR && remaining_ms(deadline) > 0);
+    r = 0;
+    if (ms > 0 && ms != DW_TIMEOUT_NONE && !dw_socket_timeout(fd, true, (int64_t)ms * 1000000))
+        r = -1;
+    if (r == 0)
+        do
+            r = dw_socket_connect(fd, &address);
+        while (r < 0 && errno == EINTR && remaining_ms(deadline) > 0);
     if (r < 0) {
         bool late = errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
         dw_fds_close(&fd, 1);

@@ -202,29 +202,37 @@ static void account(dw_conn *c, const batch *b, extra *x, size_t n)
         take_extra(c, x, n - part);
 }
 
-static void write_error(dw_conn *c)
+/* A write has failed. If its descriptors may be why, and are those of a message
+ * that is not promised yet, only that is not sent. Otherwise the peer may have
+ * hung up and left something to read; or there is no way on. */
+static int write_error(dw_conn *c, const batch *b)
 {
-    bool gone = errno == EPIPE || errno == ECONNRESET || errno == ENOTCONN;
-    dw_conn_fail_out(c, gone ? DW_E_CLOSED : DW_E_SYSTEM);
+    if (errno == EAGAIN || errno == EWOULDBLOCK)
+        return 0;
+    if (errno == EPIPE || errno == ECONNRESET || errno == ENOTCONN)
+        dw_conn_fail_out(c, DW_E_CLOSED);
+    else if (b->n_fds > 0 && !b->marked)
+        return DW_E_SYSTEM;
+    else
+        dw_conn_fail(c, DW_E_SYSTEM);
+    return 0;
 }
 
-/* Writes the queue and then x, as far as the socket takes them. */
-static void push(dw_conn *c, extra *x)
+/* Writes the queue and then x, as far as the socket takes them. Returns an error
+ * if it is x's alone. */
+static int push(dw_conn *c, extra *x)
 {
     for (;;) {
         batch b;
         compose(c, &b, x);
         if (b.n == 0)
-            return;
+            return 0;
         ssize_t sent = dw_socket_send(c->fd, b.part, b.n, b.fds, b.n_fds);
-        if (sent < 0) {
-            if (errno != EAGAIN && errno != EWOULDBLOCK)
-                write_error(c);
-            return;
-        }
+        if (sent < 0)
+            return write_error(c, &b);
         account(c, &b, x, (size_t)sent);
         if ((size_t)sent < b.len)
-            return;
+            return 0;
     }
 }
 
@@ -361,10 +369,11 @@ static int send_message(dw_conn *c, dw_writer *w, uint32_t *serial, bool write)
     const uint32_t next = next_serial(c);
     dw_store32_order(w->buffer + 8, next, w->swap);
     if (write)
-        push(c, &x);
+        r = push(c, &x);
     if (c->out_error != 0)
         return dw_conn_said(c, c->out_error);
-    r = put(c, &x);
+    if (r == 0)
+        r = put(c, &x);
     if (r != 0)
         return r;
     c->serial = next;

@@ -60,6 +60,8 @@ static int await(dw_conn *c, bool sending, int64_t deadline)
         bool output = dw_conn_has_output(c);
         if (sending && !output)
             return c->out_error != 0 ? c->out_error : 1;
+        if (!sending && c->in_error != 0)
+            return c->in_error;
         int64_t left = deadline == INT64_MAX ? INT64_MAX : deadline - dw_now();
         if (left <= 0)
             return 0;
@@ -151,7 +153,7 @@ static int take_hello(dw_conn *c, const dw_message *m)
         return dw_conn_fail(c, code);
     c->name = c->allocator->resize(c->allocator->context, NULL, 0, name.n + 1);
     if (c->name == NULL)
-        return dw_conn_fail(c, DW_E_NO_MEMORY);
+        return DW_E_NO_MEMORY;
     memcpy(c->name, name.p, name.n + 1);
     c->hello_serial = 0;
     return 0;
@@ -165,8 +167,8 @@ static int route(dw_conn *c, const dw_message *m)
     if (m->type > DW_SIGNAL)
         return 0;
     if (c->hello_serial != 0 && answers(m, c->hello_serial))
-        return take_hello(c, m);
-    if ((c->flags & DW_CONN_NO_PEER) != 0 || !dw_peer_answer(c, m, &code))
+        code = take_hello(c, m);
+    else if ((c->flags & DW_CONN_NO_PEER) != 0 || !dw_peer_answer(c, m, &code))
         return 1;
     if (code != DW_E_QUEUE && code != DW_E_NO_MEMORY)
         return 0;

@@ -89,8 +89,9 @@ static int bind_and_listen(dw_listener *l, const char *name, size_t len, bool ab
         return r;
     r = dw_socket_bind(l->fd, &address);
     if (r < 0 && errno == EADDRINUSE && !abstract) {
-        r = is_stale(&address, name) && unlink(name) == 0 ? dw_socket_bind(l->fd, &address) : -1;
-        if (r < 0)
+        if (is_stale(&address, name))
+            r = unlink(name) == 0 ? dw_socket_bind(l->fd, &address) : -1;
+        else
             errno = EADDRINUSE;
     }
     if (r < 0)

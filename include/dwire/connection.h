@@ -26,7 +26,14 @@
  * Memory: a connection owns one buffer for what comes in and one for what
  * waits to go out. They grow to what is needed and are used again; while
  * messages flow, none of the functions allocates. When a connection falls
- * silent both are given back, and it takes less than 1 KiB. */
+ * silent both are given back, and it takes less than 1 KiB.
+ *
+ * What a peer can make us hold: before it is admitted, 320 KiB and no
+ * descriptor. After that, of what comes in at most three times the largest
+ * message, as it really sends it; what is kept while a call waits, and answers
+ * of org.freedesktop.DBus.Peer that it does not read, three times in_limit and
+ * out_limit; and 506 descriptors that belong to no whole message, and as many of
+ * messages kept. (Three times, as a buffer doubles, and is copied when it does.) */
 
 #ifndef DWIRE_CONNECTION_H
 #define DWIRE_CONNECTION_H
@@ -137,8 +144,9 @@ DW_API void dw_conn_close(dw_conn *c);
  *                     Before that is known it is queued; if it turns out so
  *                     then, the connection ends with this error
  *   DW_E_LIMIT        over 253 descriptors
- *   DW_E_NO_MEMORY, DW_E_SYSTEM (EMFILE: a descriptor could not be kept)
- *   and what ended the connection. Section "Message Format". */
+ *   DW_E_SYSTEM       its descriptors could not be kept or passed: EMFILE,
+ *                     EBADF, ETOOMANYREFS and the like
+ *   DW_E_NO_MEMORY, and what ended the connection. Section "Message Format". */
 DW_API int dw_send(dw_conn *c, dw_writer *w, uint32_t *serial);
 
 /* The same, but only queues: many messages, then one dw_flush or dw_send, make
