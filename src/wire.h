@@ -27,8 +27,13 @@
 /* The place of the lowest bit that is set in v, which is not 0. */
 #define DW_LOWEST(v) ((unsigned)__builtin_ctz(v))
 /* For loads of whole aligned blocks: they never reach into another page, but a
- * sanitizer sees that they reach past what the program has been given. */
-#define DW_BLOCKWISE __attribute__((no_sanitize_address))
+ * sanitizer sees that they reach past what the program has been given, or has
+ * written, or has to itself. */
+#if defined(__clang__)
+#define DW_BLOCKWISE __attribute__((no_sanitize("address", "memory", "thread")))
+#else
+#define DW_BLOCKWISE __attribute__((no_sanitize_address, no_sanitize_thread))
+#endif
 #else
 #define DW_UNLIKELY(x) (x)
 #define DW_INLINE      static inline
