@@ -41,6 +41,14 @@ need_build_tools()
     need libdbus-1-dev has_library dbus-1 libdbus-1-dev
 }
 
+# The libraries to be compared with.
+want_peers()
+{
+    missing=
+    need libsystemd-dev has_library libsystemd libsystemd-dev
+    need libglib2.0-dev has_library gio-unix-2.0 libglib2.0-dev
+}
+
 as_root()
 {
     if [ "$(id -u)" = 0 ]; then
@@ -67,6 +75,29 @@ install_missing()
     # The packages are words.
     # shellcheck disable=SC2086
     apt install $missing 2>/dev/null || { apt update && apt install $missing; }
+}
+
+# install_or_stop FUNCTION: the packages that it needs, or the end
+install_or_stop()
+{
+    "$1"
+    install_missing
+    "$1"
+    [ -n "$missing" ] || return 0
+    echo "These packages are missing and cannot be installed from here:$missing" >&2
+    exit 1
+}
+
+# install_or_go FUNCTION: the same, but what cannot be had is only named. Not
+# each release has all of them: then each is tried alone.
+install_or_go()
+{
+    "$1"
+    wanted=$missing
+    install_missing || for package in $wanted; do apt install "$package" 2>/dev/null; done
+    "$1"
+    [ -z "$missing" ] ||
+        echo "Goes without these packages, which cannot be installed from here:$missing" >&2
 }
 
 # configure SOURCE BUILD OPTION...: meson setup, whether or not it was done before
