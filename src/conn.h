@@ -95,6 +95,9 @@ int dw_socket_connect(int fd, const dw_sockaddr *a);
 int dw_socket_bind(int fd, const dw_sockaddr *a);
 int dw_socket_accept(int fd);
 
+/* Makes a socket of our own block. */
+bool dw_socket_block(int fd);
+
 /* Time after which a blocking read or, if sending, write or connect gives up. */
 bool dw_socket_timeout(int fd, bool sending, int64_t ns);
 
@@ -134,6 +137,10 @@ typedef struct dw_mark {
     size_t n;         /* its bytes, or their number */
 } dw_mark;
 
+/* Handshake and Hello have been waited for before this; for those alone to make
+ * the socket block and tell it a time is more than to poll it. */
+enum { DW_FIRST_POLLS = 3 };
+
 enum { DW_SMALL_IN = 192, DW_SMALL_OUT = 128 };
 
 /* The header of the last message: those that follow each other often have the same,
@@ -155,6 +162,7 @@ struct dw_conn {
     int in_error, out_error; /* what ended each direction */
     int error_errno;         /* errno to DW_E_SYSTEM */
     bool blocking;           /* reads of the socket wait, as far as is known */
+    uint8_t polls;           /* waits until it is made to; 0: it is as it is */
     bool drained;            /* the last read found the end of what was there */
     bool filled;             /* it took all the room that there was */
     bool stirred;            /* something came or went since the last rest */

@@ -46,28 +46,33 @@ static int remaining_ms(int64_t deadline)
     return left > 0 ? (int)((left + 999999) / 1000000) : 0;
 }
 
-/* Connects a socket, which waits only if the server's queue is full. */
+static bool to_be_waited_for(void)
+{
+    return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+}
+
+/* Connects a socket. That has to wait only where the server's queue is full, and
+ * then by a socket that blocks: poll knows nothing of the queue. */
 static int connect_socket(const target *t, int64_t deadline, int *out)
 {
     dw_sockaddr address;
     int r = dw_sockaddr_set(&address, t->value, t->len, t->abstract);
     if (r != 0)
         return r;
-    int ms = remaining_ms(deadline);
-    int fd = dw_socket_open(ms > 0);
+    int fd = dw_socket_open(deadline == INT64_MAX), ms;
     if (fd < 0)
         return DW_E_SYSTEM;
-    r = 0;
-    if (ms > 0 && ms != DW_TIMEOUT_NONE && !dw_socket_timeout(fd, true, (int64_t)ms * 1000000))
-        r = -1;
-    if (r == 0)
-        do
-            r = dw_socket_connect(fd, &address);
-        while (r < 0 && errno == EINTR && remaining_ms(deadline) > 0);
+    r = dw_socket_connect(fd, &address);
+    while (r < 0 && to_be_waited_for() && (ms = remaining_ms(deadline)) > 0) {
+        if (ms != DW_TIMEOUT_NONE &&
+            !(dw_socket_block(fd) && dw_socket_timeout(fd, true, (int64_t)ms * 1000000)))
+            break;
+        r = dw_socket_connect(fd, &address);
+    }
     if (r < 0) {
-        bool late = errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR;
+        r = to_be_waited_for() ? DW_E_TIMEOUT : DW_E_SYSTEM;
         dw_fds_close(&fd, 1);
-        return late ? DW_E_TIMEOUT : DW_E_SYSTEM;
+        return r;
     }
     *out = fd;
     return 0;
@@ -155,7 +160,8 @@ int dw_connect_with(dw_conn **out, const char *address, const dw_options *option
         dw_fds_close(&fd, 1);
         return r;
     }
-    (*out)->blocking = timeout_ms != 0;
+    (*out)->blocking = timeout_ms == DW_TIMEOUT_NONE;
+    (*out)->polls = (*out)->blocking || timeout_ms == 0 ? 0 : DW_FIRST_POLLS;
     return 0;
 }
 

@@ -32,6 +32,8 @@ static void rest(dw_conn *c)
  * wait, so that what is left of a wait is seldom shorter. */
 static bool may_block(dw_conn *c, int64_t left)
 {
+    if (c->polls > 0 && --c->polls == 0)
+        c->blocking = dw_socket_block(c->fd);
     if (!c->blocking)
         return false;
     if (left == INT64_MAX)

@@ -120,6 +120,11 @@ int dw_socket_accept(int fd)
     return accepted;
 }
 
+bool dw_socket_block(int fd)
+{
+    return fcntl(fd, F_SETFL, 0) == 0;
+}
+
 bool dw_socket_timeout(int fd, bool sending, int64_t ns)
 {
     struct timeval tv = {.tv_sec = (time_t)(ns / 1000000000),

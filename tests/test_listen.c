@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -16,6 +17,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -315,6 +317,7 @@ static void connecting_has_a_timeout(void **state)
     unsigned before = count_descriptors();
     dw_listener *l;
     dw_conn *c[TRIES];
+    dw_message m;
     expect_code(dw_listen(&l, address_in("unix:path=DIR/s"), &(dw_options){.backlog = 1}), 0);
     int n = 0, r = 0;
     while (n < TRIES && (r = dw_connect(&c[n], dw_listener_address(l), 0, n % 2)) == 0)
@@ -323,9 +326,52 @@ static void connecting_has_a_timeout(void **state)
     assert_true(n < TRIES);
     expect_code(dw_connect(&c[n], dw_listener_address(l), 0, 1), DW_E_TIMEOUT);
     expect_code(dw_connect(&c[n], dw_listener_address(l), 0, 0), DW_E_TIMEOUT);
+    for (int i = 0; i < 5; i++) /* whichever way it waits */
+        expect_code(dw_receive(c[1], &m, i < 4 ? 1 : 110), 0);
     while (n > 0)
         dw_conn_close(c[--n]);
     dw_listener_close(l);
+    assert_int_equal(count_descriptors(), before);
+}
+
+/* A server that lets its queue fill up, and comes back to it. */
+static pid_t accept_later(dw_listener *l)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        dw_conn *c;
+        usleep(20000);
+        while (dw_accept(l, &c, 10000) > 0)
+            dw_conn_close(c);
+        _exit(1);
+    }
+    return pid;
+}
+
+static void connecting_waits_for_room(void **state)
+{
+    (void)state;
+    static const int timeouts[] = {DW_TIMEOUT_DEFAULT, DW_TIMEOUT_NONE};
+    enum { TRIES = 10 };
+    unsigned before = count_descriptors();
+    for (size_t i = 0; i < 2; i++) {
+        dw_listener *l;
+        dw_conn *c[TRIES];
+        dw_message m;
+        int n = 0;
+        expect_code(dw_listen(&l, address_in("unix:path=DIR/s"), &(dw_options){.backlog = 1}), 0);
+        while (n < TRIES - 1 && dw_connect(&c[n], dw_listener_address(l), 0, 0) == 0)
+            n++;
+        assert_true(n < TRIES - 1);
+        pid_t pid = accept_later(l);
+        expect_code(dw_connect(&c[n++], dw_listener_address(l), 0, timeouts[i]), 0);
+        expect_code(dw_receive(c[n - 1], &m, timeouts[i]), DW_E_CLOSED);
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+        while (n > 0)
+            dw_conn_close(c[--n]);
+        dw_listener_close(l);
+    }
     assert_int_equal(count_descriptors(), before);
 }
 
@@ -405,6 +451,7 @@ int main(void)
         cmocka_unit_test(connecting_says_why_not),
         cmocka_unit_test(tries_all_addresses),
         cmocka_unit_test(connecting_has_a_timeout),
+        cmocka_unit_test(connecting_waits_for_room),
         cmocka_unit_test(out_of_descriptors_is_an_error),
         cmocka_unit_test(memory_fails_by_turns),
     };
