@@ -158,8 +158,10 @@ ssize_t __wrap_sendmsg(int fd, const struct msghdr *msg, int flags);
 ssize_t __wrap_sendmsg(int fd, const struct msghdr *msg, int flags)
 {
     struct iovec parts[256];
-    if (!strikes(CALL_SENDMSG))
-        return __real_sendmsg(fd, msg, flags);
+    if (!strikes(CALL_SENDMSG)) {
+        errno = kernel.fault.then;
+        return kernel.on && kernel.hits > 0 && errno ? -1 : __real_sendmsg(fd, msg, flags);
+    }
     hit();
     if (kernel.fault.error != 0)
         return -1;

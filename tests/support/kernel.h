@@ -44,6 +44,7 @@ typedef struct fault {
     int error;     /* errno; 0: it is cut short instead: */
     size_t most;   /* so many bytes at most. 0: the end of the file */
     bool withhold; /* recvmsg: the descriptors do not arrive */
+    int then;      /* sendmsg: errno of all that come after it, or 0 */
 } fault;
 
 typedef struct kernel_state {
