@@ -154,7 +154,7 @@ short dw_conn_events(const dw_conn *c)
 
 int dw_conn_timeout(const dw_conn *c)
 {
-    if (dw_bytes_len(&c->kept) > 0 || dw_conn_in_ready(c))
+    if (c->more || dw_bytes_len(&c->kept) > 0 || dw_conn_in_ready(c))
         return 0;
     int64_t deadline = dw_calls_deadline(c);
     if (c->auth != NULL && c->auth_deadline != 0 && c->auth_deadline < deadline)

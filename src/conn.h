@@ -165,6 +165,7 @@ struct dw_conn {
     uint8_t polls;           /* waits until it is made to; 0: it is as it is */
     bool drained;            /* the last read found the end of what was there */
     bool filled;             /* it took all the room that there was */
+    bool more;               /* dw_receive has left off although there may be some */
     bool stirred;            /* something came or went since the last rest */
     bool busy;               /* a callback is running */
     bool doomed;             /* it closed the connection */

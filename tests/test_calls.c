@@ -540,6 +540,36 @@ static void unread_answers_are_bounded(void **state)
     ends_close(&e);
 }
 
+/* One that asks and reads, on and on: it gets its turn, and others theirs. */
+static void peers_take_turns(void **state)
+{
+    (void)state;
+    enum { ASKED = 2500 };
+    ends e;
+    dw_message m;
+    uint8_t room[256];
+    dw_writer w;
+    ends_open(&e, NULL, NULL);
+    ends_ready(&e);
+    dw_writer_init(&w, room, sizeof room, NULL);
+    for (unsigned i = 0; i < ASKED; i++) {
+        dw_begin_call(&w, NULL, "/", "org.freedesktop.DBus.Peer", "Ping", NULL);
+        expect_code(dw_finish(&w), 0);
+        room[2] |= DW_NO_REPLY_EXPECTED;
+        expect_code(dw_queue(e.client, &w, NULL), 0);
+    }
+    expect_code(send_signal(e.client, 1), 0);
+    unsigned turns = 0;
+    while (dw_receive(e.server, &m, 0) == 0) {
+        turns += dw_conn_timeout(e.server) == 0;
+        dw_flush(e.client, 0);
+        assert_in_range(turns, 0, ASKED);
+    }
+    assert_in_range(turns, 1, ASKED / 1000);
+    assert_int_equal(value_of(&m), 1);
+    ends_close(&e);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -560,6 +590,7 @@ int main(void)
         cmocka_unit_test(peer_is_answered),
         cmocka_unit_test(peer_can_be_switched_off),
         cmocka_unit_test(unread_answers_are_bounded),
+        cmocka_unit_test(peers_take_turns),
     };
     return cmocka_run_group_tests_name("calls", tests, NULL, NULL);
 }

@@ -172,8 +172,10 @@ DW_API int dw_flush(dw_conn *c, int timeout_ms);
  * late, and drops messages of unknown types and answers that come too late.
  *
  * With timeout 0 it reads until the socket has no more, as edge-triggered
- * loops need it. DW_CONN_LEVEL saves that last read where the loop is asked
- * again as long as there is something to read.
+ * loops need it; or until a peer has sent so many messages that are not for the
+ * program that it is the turn of others: dw_conn_timeout is 0 then.
+ * DW_CONN_LEVEL saves that last read where the loop is asked again as long as
+ * there is something to read.
  *
  * Besides what ended the connection: DW_E_STATE from within a dw_reply_fn;
  * DW_E_QUEUE where the peer asks and never reads the answers; DW_E_TIMEOUT
@@ -224,8 +226,8 @@ DW_API int dw_conn_fd(const dw_conn *c);
 DW_API short dw_conn_events(const dw_conn *c);
 
 /* In how many milliseconds dw_receive is to be called even if nothing happens:
- * 0 while a whole message or an error lies ready; -1: never. A call in flight
- * may run out of time, a client fail to authenticate, or a buffer be of no use
+ * 0 while a whole message or an error lies ready, or the last dw_receive has left
+ * some to be read; -1: never. A call in flight may run out of time, a client fail to authenticate, or a buffer be of no use
  * any more. */
 DW_API int dw_conn_timeout(const dw_conn *c);
 
