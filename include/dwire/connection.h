@@ -227,8 +227,8 @@ DW_API short dw_conn_events(const dw_conn *c);
 
 /* In how many milliseconds dw_receive is to be called even if nothing happens:
  * 0 while a whole message or an error lies ready, or the last dw_receive has left
- * some to be read; -1: never. A call in flight may run out of time, a client fail to authenticate, or a buffer be of no use
- * any more. */
+ * some to be read; -1: never. A call in flight may run out of time, a client fail
+ * to authenticate, or a buffer be of no use any more. */
 DW_API int dw_conn_timeout(const dw_conn *c);
 
 /* -- What is known about a connection: no call of these blocks -------------- */
