@@ -166,7 +166,7 @@ int dw_conn_timeout(const dw_conn *c)
         ms = ms < INT_MAX ? ms : INT_MAX;
     }
     bool idle = dw_bytes_idle(&c->in) || dw_bytes_idle(&c->out) || dw_bytes_idle(&c->kept) ||
-                dw_calls_idle(c);
+                dw_calls_idle(c) || c->seen != NULL;
     if (idle && (ms < 0 || ms > REST_MS))
         ms = REST_MS;
     return (int)ms;

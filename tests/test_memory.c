@@ -255,6 +255,27 @@ static void idle_buffers_are_given_back(void **state)
     ends_close(&e);
 }
 
+/* One short message, which fits into the connection itself. */
+static void one_message_leaves_nothing(void **state)
+{
+    (void)state;
+    failing f;
+    ends e;
+    dw_message m;
+    failing_init(&f, 0, false);
+    dw_options o = {.allocator = &f.allocator};
+    ends_open(&e, NULL, &o);
+    ends_ready(&e);
+    expect_code(send_signal(e.client, 1), 0);
+    expect_signal(e.server, 1);
+    for (int turns = 0; dw_conn_timeout(e.server) != -1; turns++) {
+        assert_in_range(turns, 0, 3);
+        expect_code(dw_receive(e.server, &m, 0), 0);
+    }
+    assert_int_equal(f.live, 1);
+    ends_close(&e);
+}
+
 /* Not only buffers: what calls, kept messages and descriptors took is given back. */
 static void idle_connections_are_small(void **state)
 {
@@ -304,6 +325,7 @@ int main(void)
         cmocka_unit_test(round_trips_allocate_nothing),
         cmocka_unit_test(calls_allocate_nothing),
         cmocka_unit_test(idle_buffers_are_given_back),
+        cmocka_unit_test(one_message_leaves_nothing),
         cmocka_unit_test(idle_connections_are_small),
     };
     return cmocka_run_group_tests_name("memory", tests, NULL, NULL);
