@@ -328,6 +328,8 @@ static int check(const dw_conn *c, const dw_writer *w, size_t n_parts)
         return DW_E_STATE;
     if (w->n_fds > DW_MAX_FDS)
         return DW_E_LIMIT;
+    if (w->n_fds > 0 && w->fds == NULL) /* they are to go some other way */
+        return DW_E_FDS;
     if (w->n_fds > 0 && ((c->flags & DW_CONN_NO_FDS) != 0 || (c->auth == NULL && !c->fds_agreed)))
         return DW_E_UNSUPPORTED;
     return 0;

@@ -240,6 +240,8 @@ static void have_a_limit(void **state)
     dw_writer_init(&w, NULL, 0, dw_heap);
     write_fds(&w, fds, MAX_FDS + 1);
     expect_code(dw_send(e.client, &w, NULL), DW_E_LIMIT);
+    write_fds(&w, NULL, 1); /* how many, and not which */
+    expect_code(dw_send(e.client, &w, NULL), DW_E_FDS);
     write_fds(&w, fds, MAX_FDS);
     expect_code(dw_send(e.client, &w, NULL), 0);
     expect_fds(e.server, fds, MAX_FDS);

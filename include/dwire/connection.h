@@ -144,6 +144,7 @@ DW_API void dw_conn_close(dw_conn *c);
  *                     Before that is known it is queued; if it turns out so
  *                     then, the connection ends with this error
  *   DW_E_LIMIT        over 253 descriptors
+ *   DW_E_FDS          the header told how many, and not which
  *   DW_E_SYSTEM       its descriptors could not be kept or passed: EMFILE,
  *                     EBADF, ETOOMANYREFS and the like
  *   DW_E_NO_MEMORY, and what ended the connection. Section "Message Format". */

@@ -62,7 +62,8 @@ typedef struct dw_header {
     const char *signature;
     /* The descriptors that go with the message; its body's unix fds are
      * indexes into them. They stay the caller's, and must stay as they are
-     * until dw_send has returned. */
+     * until dw_send has returned. fds may be NULL where they go some other way
+     * than dw_send. */
     const int *fds;
     uint32_t n_fds;
 } dw_header;
