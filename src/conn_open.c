@@ -63,11 +63,12 @@ static int connect_socket(const target *t, int64_t deadline, int *out)
     if (fd < 0)
         return DW_E_SYSTEM;
     r = dw_socket_connect(fd, &address);
-    while (r < 0 && to_be_waited_for() && (ms = remaining_ms(deadline)) > 0) {
+    for (bool again = r < 0 && to_be_waited_for(); again && (ms = remaining_ms(deadline)) > 0;) {
         if (ms != DW_TIMEOUT_NONE &&
             !(dw_socket_block(fd) && dw_socket_timeout(fd, true, (int64_t)ms * 1000000)))
             break;
         r = dw_socket_connect(fd, &address);
+        again = r < 0 && errno == EINTR;
     }
     if (r < 0) {
         r = to_be_waited_for() ? DW_E_TIMEOUT : DW_E_SYSTEM;

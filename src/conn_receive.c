@@ -10,6 +10,9 @@
 /* Waits shorter than this are not worth a timeout of the socket's own. */
 #define SHORT_WAIT 100000000
 
+/* Of longer ones, no more than this is told to the socket: 25 seconds. */
+#define LONG_WAIT 25000000000
+
 /* So many messages that are not for the program are dealt with in a call that does
  * not wait: a peer that sends on and on has no more than its turn. */
 #define MAX_DEALT_WITH 1000u
@@ -33,17 +36,19 @@ static void rest(dw_conn *c)
 
 /* Whether one read that blocks can do what otherwise takes a poll and a read. It
  * gives up after the time that the socket has been told once: half of the first
- * wait, so that what is left of a wait is seldom shorter. */
+ * wait, so that what is left of a wait is seldom shorter. If that would be up again
+ * and again, it is told another. */
 static bool may_block(dw_conn *c, int64_t left)
 {
     if (c->polls > 0 && --c->polls == 0)
         c->blocking = dw_socket_block(c->fd);
     if (!c->blocking)
         return false;
-    if (left == INT64_MAX)
+    if (left == INT64_MAX && c->read_timeout == 0)
         return true;
-    if (c->read_timeout == 0 && left >= SHORT_WAIT && dw_socket_timeout(c->fd, false, left / 2))
-        c->read_timeout = left / 2;
+    int64_t half = (left < LONG_WAIT ? left : LONG_WAIT) / 2;
+    if (left >= SHORT_WAIT && c->read_timeout <= half / 64 && dw_socket_timeout(c->fd, false, half))
+        c->read_timeout = half;
     return c->read_timeout > 0 && c->read_timeout <= left;
 }
 
