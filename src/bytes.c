@@ -23,7 +23,7 @@ bool dw_bytes_reserve(dw_bytes *b, size_t n, size_t least, const dw_allocator *a
     if (n <= b->size - len && b->at >= len) {
         memmove(b->p, b->p + b->at, len);
     } else {
-        size_t size = 2 * b->size > least ? 2 * b->size : least;
+        size_t size = 2 * len > least ? 2 * len : least;
         if (size < len + n)
             size = len + n;
         /* A new block, not a grown one: what lies before b->at need not move. */

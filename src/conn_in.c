@@ -90,6 +90,8 @@ static bool make_room(dw_conn *c)
     size_t trusted = 2 * have > TRUSTED ? 2 * have : TRUSTED;
     size_t whole = c->wanted > have ? c->wanted : have + 1;
     size_t need = (whole < trusted ? whole : trusted) - have;
+    if (in->size - in->end >= FIRST_BLOCK && need > in->size - in->end)
+        need = in->size - in->end; /* no larger block before this one is full */
     if (c->filled && in->size < LARGEST_READ) {
         least = in->size < FIRST_BLOCK ? FIRST_BLOCK : LARGEST_READ;
         need = need > least - have ? need : least - have;

@@ -29,11 +29,12 @@
  * silent both are given back, and it takes less than 1 KiB.
  *
  * What a peer can make us hold: before it is admitted, 320 KiB and no
- * descriptor. After that, of what comes in at most three times the largest
- * message, as it really sends it; what is kept while a call waits, and answers
- * of org.freedesktop.DBus.Peer that it does not read, three times in_limit and
- * out_limit; and 506 descriptors that belong to no whole message, and as many of
- * messages kept. (Three times, as a buffer doubles, and is copied when it does.) */
+ * descriptor. After that, 1.4 MiB and four times of what it really sends of one
+ * message, be that as large as it says; of messages kept while a call waits, and
+ * of answers of org.freedesktop.DBus.Peer that it does not read, four times
+ * in_limit and out_limit; and of descriptors 506 that belong to no whole message,
+ * and as many of messages kept. (Four times, as a buffer doubles, and is copied
+ * when it does.) */
 
 #ifndef DWIRE_CONNECTION_H
 #define DWIRE_CONNECTION_H

@@ -31,12 +31,15 @@ static void *resize(void *context, void *p, size_t old_size, size_t new_size)
         memcpy(block, &new_size, sizeof new_size);
         memset(block + HEAD, 0xdb, new_size);
         f->live++;
+        f->held += new_size;
+        f->most = f->held > f->most ? f->held : f->most;
     }
     if (old) {
         if (block)
             memcpy(block + HEAD, p, old_size < new_size ? old_size : new_size);
-        free(old);
+        f->held -= size_of(old);
         f->live--;
+        free(old);
     }
     return block ? block + HEAD : NULL;
 }

@@ -11,6 +11,8 @@ typedef struct failing {
     bool for_good;    /* and all after it */
     unsigned asked;   /* requests so far */
     unsigned live;    /* blocks not given back */
+    size_t held;      /* their bytes */
+    size_t most;      /* the most that they ever were */
     unsigned mistold; /* blocks whose old size was not the one that it had */
     dw_allocator allocator;
 } failing;
