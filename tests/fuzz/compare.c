@@ -203,7 +203,8 @@ static void make(dice *d, const stock *s, item *i)
         dice_signature(d, signature);
         text_put(&i->t, signature);
     } else {
-        const text *from = &s->items[i->matter][dice_roll(d, (uint32_t)s->n[i->matter])];
+        matter what = i->matter == SINGLE && dice_roll(d, 2) ? SIGNATURE : i->matter;
+        const text *from = &s->items[what][dice_roll(d, (uint32_t)s->n[what])];
         text_add(&i->t, from->p, from->n);
     }
     for (uint32_t n = dice_roll(d, 4); n; n--)

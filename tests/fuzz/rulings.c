@@ -41,6 +41,12 @@ static bool destination_or_sender(const item *i)
     return i->fault.field == DW_FIELD_DESTINATION || i->fault.field == DW_FIELD_SENDER;
 }
 
+/* An index in the body, where there is no such descriptor. */
+static bool in_body(const item *i)
+{
+    return i->fault.field == 0;
+}
+
 static bool unique_name(const item *i)
 {
     return *i->t.p == ':';
@@ -105,6 +111,10 @@ static const ruling rulings[] = {
      "field 10 is one that is not known yet, of any type: it is ignored"},
     {LIBDBUS, MESSAGE, DW_E_NAME, destination_or_sender, "Valid Names: Bus names",
      "also unique names have two elements or more, and none is empty"},
+    {LIBDBUS, MESSAGE, DW_E_FDS, in_body, "Basic types",
+     "a unix fd is the index of a descriptor that came with the message"},
+    {GDBUS, MESSAGE, DW_E_FDS, in_body, "Basic types",
+     "a unix fd is the index of a descriptor that came with the message"},
     {LIBDBUS, BUS_NAME, DW_E_NAME, unique_name, "Valid Names: Bus names",
      "also unique names have two elements or more, and none is empty"},
     {LIBDBUS, SIGNATURE, DW_E_DEPTH, arrays_apart, "Valid Signatures",
@@ -121,8 +131,9 @@ static const ruling rulings[] = {
     {GDBUS, BUS_NAME, DW_E_NAME, unique_name, "Valid Names: Bus names",
      "elements of unique names are not empty"},
     {GDBUS, MEMBER, DW_E_NAME, too_long, "Valid Names: Member names", "255 bytes are the most"},
-    {GDBUS, SIGNATURE, DW_E_DEPTH, NULL, "Valid Signatures", "32 containers are the most"},
-    {GDBUS, SINGLE, DW_E_DEPTH, NULL, "Valid Signatures", "32 containers are the most"},
+    {GDBUS, SIGNATURE, DW_E_DEPTH, NULL, "Valid Signatures",
+     "32 arrays and 32 structs are the most"},
+    {GDBUS, SINGLE, DW_E_DEPTH, NULL, "Valid Signatures", "32 arrays and 32 structs are the most"},
     {GDBUS, SIGNATURE, DW_E_LIMIT, too_long, "Valid Signatures", "255 bytes are the most"},
     {GDBUS, SINGLE, DW_E_LIMIT, too_long, "Valid Signatures", "255 bytes are the most"},
     {GDBUS, SIGNATURE, DW_E_SIGNATURE, of_gvariant, "Container types",
@@ -145,7 +156,6 @@ static const ruling rulings[] = {
      "there are as many descriptors as UNIX_FDS says"},
     {GDBUS, MESSAGE, DW_E_SIGNATURE, other_agrees, "Valid Signatures",
      "structs are not empty, dict entries stand in arrays only"},
-    {GDBUS, MESSAGE, DW_E_DEPTH, other_agrees, "Valid Signatures", "32 containers are the most"},
     {GDBUS, MESSAGE, DW_E_LIMIT, other_agrees, "Message Format", "64 MiB an array"},
 };
 
