@@ -52,7 +52,7 @@ fuzz()
     export CC
     configure . $build --buildtype=debugoptimized -Ddefault_library=static -Db_lundef=false \
         -Db_sanitize=address,undefined -Dc_args=-fsanitize=fuzzer-no-link || return
-    ninja -C $build >$build/build.log || { cat $build/build.log; return 1; }
+    ninja -C $build fuzzers >$build/build.log || { cat $build/build.log; return 1; }
     for program in $build/tests/fuzz/fuzz-*; do
         [ -f "$program" ] || continue
         if fuzz_target "${program##*/fuzz-}" "$program" "$1"; then
