@@ -197,7 +197,7 @@ dw_string dw_get_string_slow(dw_reader *r)
         const uint8_t *p = r->bytes + at;
         const uint32_t n = dw_load32_order(p, r->swap);
         if (DW_LIKELY(n <= r->end - at - 5 && p[4 + n] == 0 &&
-                      !dw_padding_bad(r->bytes + r->at, at - r->at, 4) &&
+                      !dw_padding_odd(r->bytes + r->at, at - r->at, 4) &&
                       (n < 16 && r->size - at >= 4 + 16
                            ? dw_ascii_short(p + 4, n)
                            : dw_ascii(NULL, (const char *)p + 4, n)))) {

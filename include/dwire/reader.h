@@ -200,7 +200,7 @@ static inline void dw_reader_step(dw_reader *r)
 
 /* Whether one of the pad bytes at p is not zero, without a branch: size bytes
  * can be read there, and pad is less than size, which is 1, 2, 4 or 8. */
-static inline bool dw_padding_bad(const uint8_t *p, size_t pad, size_t size)
+static inline bool dw_padding_odd(const uint8_t *p, size_t pad, size_t size)
 {
     uint64_t word = 0;
     memcpy(&word, p, size);
@@ -209,6 +209,13 @@ static inline bool dw_padding_bad(const uint8_t *p, size_t pad, size_t size)
 #else
     return (word & (((uint64_t)1 << (8 * pad)) - 1)) != 0;
 #endif
+}
+
+/* The same for where there is mostly some padding or mostly none, as at one place
+ * of a program, so that a branch is cheaper. */
+static inline bool dw_padding_bad(const uint8_t *p, size_t pad, size_t size)
+{
+    return pad != 0 && dw_padding_odd(p, pad, size);
 }
 
 /* One value of fixed size, which is a power of two and also its alignment. */
