@@ -257,7 +257,7 @@ static void forgets_the_oldest_late_calls(void **state)
 static void all_late_calls_are_told(void **state)
 {
     (void)state;
-    enum { LATE = 100000 };
+    enum { LATE = 20000 };
     ends e;
     dw_message m;
     outcome o = {0};

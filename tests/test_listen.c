@@ -227,17 +227,22 @@ static void takes_over_what_others_made(void **state)
     (void)state;
     dw_listener *l;
     dw_conn *c;
-    struct sockaddr_un un = {.sun_family = AF_UNIX};
-    char path[sizeof un.sun_path + 1], address[256];
+    /* With a NUL behind it, which valgrind looks for. */
+    union {
+        struct sockaddr_un un;
+        char bytes[sizeof(struct sockaddr_un) + 1];
+    } name = {.bytes = ""};
+    char path[sizeof name.un.sun_path + 1], address[256];
+    name.un.sun_family = AF_UNIX;
     memset(path, 'p', sizeof path);
     memcpy(path, address_in("DIR/"), strlen(folder) + 1);
     path[sizeof path - 1] = 0;
-    memcpy(un.sun_path, path, sizeof un.sun_path);
+    memcpy(name.un.sun_path, path, sizeof name.un.sun_path);
     unsigned before = count_descriptors();
     int fd = socket(AF_UNIX, SOCK_STREAM, 0);
     expect_code(dw_listen_fd(&l, fd, NULL), DW_E_ARGUMENT);
     assert_null(l);
-    assert_int_equal(bind(fd, (struct sockaddr *)&un, sizeof un), 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&name.un, sizeof name.un), 0);
     assert_int_equal(listen(fd, 1), 0);
     expect_code(dw_listen_fd(&l, fd, NULL), 0);
     snprintf(address, sizeof address, "unix:path=%s,guid=%s", path, dw_listener_guid(l));
