@@ -14,15 +14,22 @@ bool table_open(table *t, const char *name)
 /* Cuts a line at its tabs. Columns that are missing are empty. */
 static vector split(char *line)
 {
-    char *column[7];
-    for (size_t i = 0; i < 7; i++) {
+    char *column[12];
+    for (size_t i = 0; i < sizeof column / sizeof *column; i++) {
         size_t n = strcspn(line, "\t");
         column[i] = line;
         line += n;
         if (*line)
             *line++ = '\0';
     }
-    return (vector){column[0], column[1], column[2], column[3], column[4], column[5], column[6]};
+    return (vector){.id = column[0],
+                    .kind = column[1],
+                    .endian = column[2],
+                    .signature = column[3],
+                    .input = column[4],
+                    .expected = column[5],
+                    .values = column[6],
+                    .others = {column[9], column[10], column[11]}};
 }
 
 bool table_next(table *t, vector *v)

@@ -14,6 +14,7 @@
 
 typedef struct vector {
     const char *id, *kind, *endian, *signature, *input, *expected, *values;
+    const char *others[3]; /* the verdicts of libdbus, GDBus and sd-bus */
 } vector;
 
 typedef struct table {
