@@ -13,6 +13,7 @@
 
 #include "dwire/bus.h"
 #include "meeting.h"
+#include "service.h"
 #include "support/ends.h"
 #include "support/inspect.h"
 #include "support/walk.h"
@@ -20,26 +21,6 @@
 enum { PATIENCE_MS = 60000 };
 
 /* -- What the peer asks and says ------------------------------------------------------ */
-
-/* The same values, by the typed getters and putters. */
-static void answer_echo(const dw_message *call)
-{
-    dw_writer w;
-    dw_reader r;
-    dw_writer_init(&w, NULL, 0, dw_heap);
-    dw_reader_init(&r, call);
-    dw_begin(&w, &(dw_header){.type = DW_METHOD_RETURN,
-                              .reply_serial = call->serial,
-                              .destination = call->sender.n ? call->sender.p : NULL,
-                              .signature = call->signature.p,
-                              .fds = call->fds,
-                              .n_fds = call->unix_fds});
-    walk_values(&(walk){.r = &r, .w = &w, .whole = true});
-    expect_code(dw_reader_finish(&r), 0);
-    expect_code(dw_finish(&w), 0);
-    expect_code(dw_send(the.c, &w, NULL), 0);
-    dw_writer_free(&w);
-}
 
 static void see_to(heard *h, const dw_message *m)
 {
@@ -52,7 +33,7 @@ static void see_to(heard *h, const dw_message *m)
         if (h->refuse)
             expect_code(dw_reply_error(the.c, m, PEER_ERROR, PEER_ERROR_TEXT), 0);
         else
-            answer_echo(m);
+            expect_code(answer_echo(the.c, m), 0);
     }
 }
 
